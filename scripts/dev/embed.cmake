@@ -22,7 +22,7 @@ foreach(path IN LISTS files)
 endforeach()
 
 list(LENGTH names count)
-file(WRITE ${OUT} "// Made by scripts/dev/embed.cmake from stdlib/rille; change the Lua files instead.
+file(WRITE ${OUT} "// Made by scripts/dev/embed.cmake; change the files of stdlib/rille instead.
 #include \"stdlib/embedded.h\"
 
 #include <array>
