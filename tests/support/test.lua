@@ -88,10 +88,11 @@ end
 --- Ends the running test without a verdict, for what this machine cannot do.
 function t.skip(reason) error(setmetatable({ reason = reason }, SKIP), 0) end
 
---- A message handler: the error's text and where it came from.
+--- A message handler: the error's text and where it came from, without the harness's own frames.
 function t.traceback(err)
   if getmetatable(err) == SKIP then return err end
-  return debug.traceback(tostring(err), 2)
+  local text = debug.traceback(tostring(err), 2)
+  return text:match("^(.-)\n[^\n]*in function 'xpcall'") or text
 end
 
 function t.test(name, fn)
