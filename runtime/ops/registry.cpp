@@ -8,7 +8,14 @@ namespace {
 
 std::vector<const OpInfo*> collect() {
   std::vector<const OpInfo*> all;
-  for (const auto family : {family_arith, family_cast, family_create, family_reduce, family_view}) {
+  constexpr OpFamily (*families[])() = {
+      family_arith,   //
+      family_cast,    //
+      family_create,  //
+      family_reduce,  //
+      family_view,    //
+  };
+  for (const auto family : families) {
     const OpFamily ops = family();
     all.insert(all.end(), ops.begin(), ops.end());
   }
