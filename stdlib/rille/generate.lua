@@ -39,7 +39,7 @@ return function(model, options)
   local ids, single = beginning(o.start, device)
   local generator = o.seed and rille.generator(o.seed, { device = device }) or nil
   local was_training = type(model) == "table" and model.training
-  local restore <close> = setmetatable({}, { -- luacheck: ignore restore
+  local _ <close> = setmetatable({}, {
     __close = function()
       if was_training then model:train() end
     end,

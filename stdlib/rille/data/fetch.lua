@@ -56,7 +56,7 @@ local keeper = { __close = restore }
 local function fetch_here(plan, positions, epoch)
   local batch = whole(plan, positions)
   if batch then return batch end
-  local saved <close> = setmetatable({ -- luacheck: ignore saved
+  local _ <close> = setmetatable({
     state = rille.get_rng_state(), low = math.random(0), high = math.random(0),
   }, keeper)
   return (fetch(plan, positions, epoch, {}))

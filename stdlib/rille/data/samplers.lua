@@ -109,7 +109,9 @@ function Weighted.new(weights, count, options)
   if native.is_tensor(weights) then weights = weights:tolist() end
   local sums, total = {}, 0
   for i, weight in ipairs(weights) do
-    if weight < 0 or weight ~= weight then fail.argument("Weighted", "weight %d is %s", i, tostring(weight)) end
+    if weight < 0 or weight ~= weight then
+      fail.argument("Weighted", "weight %d is %s", i, tostring(weight))
+    end
     total = total + weight
     sums[i] = total
   end

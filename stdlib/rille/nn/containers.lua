@@ -55,7 +55,7 @@ local ModuleList = module.define("ModuleList", List)
 
 local ParameterList = module.define("ParameterList", List)
 
-function ParameterList:check(value) -- luacheck: ignore self
+function ParameterList:check(value)
   return parameter.is(value) and value or parameter.new(value)
 end
 

@@ -11,7 +11,7 @@ local function aside(run, f)
     modes[i] = module.training
     module:eval()
   end
-  local restore <close> = setmetatable({}, { -- luacheck: ignore restore
+  local _ <close> = setmetatable({}, {
     __close = function()
       rille.set_rng_state(rng)
       for i, module in ipairs(modules) do module:train(modes[i]) end

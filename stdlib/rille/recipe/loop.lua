@@ -108,7 +108,7 @@ end
 -- Runs the steps first .. steps; returns the exit status.
 return function(run)
   run.since, run.recorded, run.units, run.logged = native.clock(), run.first - 1, 0, {}
-  local collector <close> = setmetatable({}, { -- luacheck: ignore collector
+  local _ <close> = setmetatable({}, {
     __close = function()
       log.attach(nil)
       run.bar:close()
