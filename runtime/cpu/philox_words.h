@@ -1,11 +1,19 @@
 // Philox words in bulk, the same as core/philox.h gives one block at a time. For .cpp files of this
 // room; words() is inlined into the clone that calls it.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "core/philox.h"
 
 namespace rille::cpu {
+
+/// How many of the 2^24 values of a word's upper bits are less than p: a number in [0, 1) is one of
+/// them over 2^24, so `(word >> 8) < drop_threshold(p)` happens with probability p.
+inline uint32_t drop_threshold(double p) {
+  return static_cast<uint32_t>(std::ceil(std::clamp(p, 0.0, 1.0) * 0x1p24));
+}
 
 /// The 4 * blocks words of the counters (first, op), (first + 1, op) ...
 /// Each lane is 64 bits wide and holds a 32-bit word in its lower half: that is the shape in which

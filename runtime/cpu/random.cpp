@@ -86,11 +86,6 @@ RILLE_CLONES void drop(const uint32_t* words, const A* x, A* y, int64_t n, uint3
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] * ((words[i] >> 8) < below ? A(0) : scale);
 }
 
-// How many of the 2^24 values of a 24-bit word are less than p.
-uint32_t threshold(double p) {
-  return static_cast<uint32_t>(std::ceil(std::clamp(p, 0.0, 1.0) * 0x1p24));
-}
-
 // The vector forms of log differ from the scalar one in the last bits. So values are always made in
 // whole vectors of kLanes, some of them in vain: then no split can change them.
 constexpr int64_t kLanes = 64;
@@ -186,7 +181,7 @@ void exponential(DType d, void* out, int64_t n, double rate, Draw draw) {
 void bernoulli(DType d, void* out, int64_t n, double p, Draw draw) {
   each_piece<1>(n, draw, [&](const uint32_t* words, int64_t i, int64_t m) {
     uint8_t values[kPiece];
-    make_bernoulli(words, values, m, threshold(p));
+    make_bernoulli(words, values, m, drop_threshold(p));
     convert(DType::u8, values, d, element(out, d, i), m);
   });
 }
@@ -235,7 +230,7 @@ void dropout(DType d, const void* x, void* y, int64_t n, double p, Draw draw) {
       char* to = element(y, d, i);
       if (!direct) convert(d, from, kDType<A>, values, m);
       drop(words, direct ? reinterpret_cast<const A*>(from) : values,
-           direct ? reinterpret_cast<A*>(to) : values, m, threshold(p), scale);
+           direct ? reinterpret_cast<A*>(to) : values, m, drop_threshold(p), scale);
       if (!direct) convert(kDType<A>, values, d, to, m);
     });
   });
