@@ -8,7 +8,7 @@
 #include "cpu/gemm_kernels.h"
 #include "cpu/gemm_pack.h"
 #include "cpu/gemm_tile.h"
-#include "cpu/scratch.h"
+#include "cpu/workspace.h"
 
 namespace rille::cpu::block {
 
@@ -205,9 +205,9 @@ void gemm_blocked(const Product<S>& p) {
   const int64_t rows = even_piece(g.m, kSide, unit_rows), cols = even_piece(g.n, kSide, unit_cols);
   const int64_t depth = even_piece(g.k, kDepth, kStep);
   const int64_t depth_now = std::min(depth, g.k);
-  T* a = scratch<T>(Purpose::gemm_a, std::min(rows, g.m) * depth_now);
-  T* b = scratch<T>(Purpose::gemm_b, round_up(std::min(cols, g.n), lanes) * depth_now);
-  T* sums = Block<S>::in_place ? nullptr : scratch<T>(Purpose::gemm_c, rows * cols);
+  T* a = workspace<T>(Purpose::gemm_a, std::min(rows, g.m) * depth_now);
+  T* b = workspace<T>(Purpose::gemm_b, round_up(std::min(cols, g.n), lanes) * depth_now);
+  T* sums = Block<S>::in_place ? nullptr : workspace<T>(Purpose::gemm_c, rows * cols);
   for (int64_t j = 0; j < g.n; j += cols)
     for (int64_t i = 0; i < g.m; i += rows)
       for (int64_t k = 0; k < g.k; k += depth) {

@@ -7,7 +7,7 @@
 #include "cpu/gemm_kernels.h"
 #include "cpu/gemm_pack.h"
 #include "cpu/gemm_tile.h"
-#include "cpu/scratch.h"
+#include "cpu/workspace.h"
 
 namespace rille::cpu::small {
 
@@ -121,7 +121,7 @@ void gemm_small(const Product<S>& p) {
     in.a = reinterpret_cast<const T*>(p.a), in.a_row = p.a_row(), in.a_step = p.a_step();
   } else {
     const int64_t rows = p.turned_a() ? g.k : g.m, cols = p.turned_a() ? g.m : g.k;
-    T* a = scratch<T>(Purpose::gemm_a, rows * cols);
+    T* a = workspace<T>(Purpose::gemm_a, rows * cols);
     run_best(Widen<S>{a, p.a, rows, cols, g.lda});
     in.a = a, in.a_row = p.turned_a() ? 1 : cols, in.a_step = p.turned_a() ? cols : 1;
   }
@@ -133,7 +133,7 @@ void gemm_small(const Product<S>& p) {
     }
   const int64_t unit =
       with_isa([](auto isa) { return int64_t{TileShape<decltype(isa), T>::cols}; });
-  T* b = scratch<T>(Purpose::gemm_b, (g.n + unit) * g.k);
+  T* b = workspace<T>(Purpose::gemm_b, (g.n + unit) * g.k);
   run_best(PackPanels<S>{b, {p.b, p.b_col(), p.b_step()}, g.n, g.k});
   in.b = b;
   run_best(Direct<S, T>{in, out, g.m, g.n, true});

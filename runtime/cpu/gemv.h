@@ -7,7 +7,7 @@
 #include "core/threads.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/gemm_tile.h"
-#include "cpu/scratch.h"
+#include "cpu/workspace.h"
 
 namespace rille::cpu::vector {
 
@@ -168,7 +168,7 @@ void compute(const Problem<S>& q, SumOf<S>* sums, int64_t piece, int64_t from, i
 /// A strided x, gathered: dots want it contiguous.
 template <class S>
 const S* gathered(const Problem<S>& q) {
-  S* copy = scratch<S>(Purpose::gemm_a, q.steps);
+  S* copy = workspace<S>(Purpose::gemm_a, q.steps);
   for (int64_t p = 0; p < q.steps; ++p) copy[p] = q.x[p * q.x_step];
   return copy;
 }
@@ -186,7 +186,7 @@ void gemv(const Product<S>& p) {
   if (q.dots && q.x_step != 1) q.x = gathered(q), q.x_step = 1;
   const int64_t pieces = (q.steps + kPiece - 1) / kPiece;
   T local[256];
-  T* sums = pieces * q.outputs <= 256 ? local : scratch<T>(Purpose::gemv, pieces * q.outputs);
+  T* sums = pieces * q.outputs <= 256 ? local : workspace<T>(Purpose::gemv, pieces * q.outputs);
   // Chunk borders fall where a group of rows or the widest strip ends anyway.
   const int64_t bytes = std::min(kPiece, q.steps) * static_cast<int64_t>(sizeof(S));
   const int64_t unit = q.dots ? 4 : 128;

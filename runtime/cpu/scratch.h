@@ -1,19 +1,28 @@
-// Scratch memory of kernels: one growing buffer a thread and purpose, aligned for vectors, never
-// cleared, valid until the same thread asks for the same purpose again. Kept between calls because
-// fresh pages cost more than most kernels; given back when the thread ends.
+// Room for a kernel's intermediate values: 64-byte aligned, not initialised, freed at the end of
+// the scope. One allocation a chunk of work, never one a row.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 namespace rille::cpu {
 
-enum class Purpose { gemm_a, gemm_b, gemm_c, gemv, widen_a, widen_b, conv, conv_sum, count };
-
-void* scratch_bytes(Purpose purpose, size_t bytes);
-
 template <class T>
-T* scratch(Purpose purpose, int64_t n) {
-  return static_cast<T*>(scratch_bytes(purpose, static_cast<size_t>(n) * sizeof(T)));
-}
+class Scratch {
+ public:
+  explicit Scratch(int64_t n)
+      : data_(n > 0 ? static_cast<T*>(::operator new(static_cast<size_t>(n) * sizeof(T), kAlign))
+                    : nullptr) {}
+  Scratch(Scratch&& other) noexcept : data_(other.data_) { other.data_ = nullptr; }
+  Scratch& operator=(Scratch&&) = delete;
+  ~Scratch() { ::operator delete(data_, kAlign); }
+
+  T* data() const { return data_; }
+  T& operator[](int64_t i) const { return data_[i]; }
+
+ private:
+  static constexpr std::align_val_t kAlign{64};
+  T* data_;
+};
 
 }  // namespace rille::cpu

@@ -1,4 +1,4 @@
-#include "cpu/scratch.h"
+#include "cpu/workspace.h"
 
 #include <cstdlib>
 #include <memory>
@@ -16,7 +16,7 @@ struct Buffer {
 };
 }  // namespace
 
-void* scratch_bytes(Purpose purpose, size_t bytes) {
+void* workspace_bytes(Purpose purpose, size_t bytes) {
   thread_local Buffer buffers[static_cast<int>(Purpose::count)];
   Buffer& buffer = buffers[static_cast<int>(purpose)];
   if (buffer.bytes < bytes) {
