@@ -1,22 +1,38 @@
 # Flags that every target shares, in one interface target: rille_options.
 find_program(RILLE_CCACHE ccache)
 if(RILLE_CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${RILLE_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${RILLE_CCACHE})
 endif()
+
+# Programs are linked as position independent ones, too: the address layout stays random.
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES CXX)
 
 add_library(rille_options INTERFACE)
 target_compile_options(rille_options INTERFACE -Wall -Wextra -Wconversion -Wshadow
   $<$<BOOL:${RILLE_WERROR}>:-Werror>
-  -fno-math-errno -fno-trapping-math -fstack-protector-strong)
+  -fno-math-errno -fno-trapping-math)
 target_include_directories(rille_options INTERFACE ${CMAKE_SOURCE_DIR}/runtime)
-target_compile_definitions(rille_options INTERFACE FMT_HEADER_ONLY=1
-  $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+target_compile_definitions(rille_options INTERFACE FMT_HEADER_ONLY=1)
+if(RILLE_ASSERTIONS OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  target_compile_definitions(rille_options INTERFACE _GLIBCXX_ASSERTIONS)
+endif()
 
 if(RILLE_SANITIZE)
   target_compile_options(rille_options INTERFACE -fsanitize=${RILLE_SANITIZE}
     -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(rille_options INTERFACE -fsanitize=${RILLE_SANITIZE})
+elseif(RILLE_HARDENING)
+  target_compile_options(rille_options INTERFACE
+    -fstack-protector-strong -ftrivial-auto-var-init=zero
+    $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(rille_options INTERFACE -fcf-protection)
+  endif()
+  target_link_options(rille_options INTERFACE -Wl,-z,relro,-z,now)
 endif()
+
 # The resolvers that target_clones emits run before TSan is up and crash; libgomp's joins are not
 # instrumented and look like races. So the thread sanitizer sees plain loops and a serial pool.
 if(RILLE_SANITIZE MATCHES "thread")
@@ -26,6 +42,10 @@ elseif(NOT RILLE_CLONES)
 endif()
 if(RILLE_LTO)
   set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+endif()
+if(RILLE_COVERAGE)
+  target_compile_options(rille_options INTERFACE --coverage -fprofile-abs-path)
+  target_link_options(rille_options INTERFACE --coverage)
 endif()
 
 # rille_library(<name>): one static library from every .cpp of the current folder.

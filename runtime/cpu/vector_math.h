@@ -6,9 +6,9 @@
 
 #include "core/macros.h"
 
-#define RILLE_VECTOR_MATH_(f)                                                 \
-  __attribute__((simd("notinbranch"))) double f(double) noexcept; \
-  __attribute__((simd("notinbranch"))) float f##f(float) noexcept;
+#define RILLE_VECTOR_MATH_(name)                                     \
+  __attribute__((simd("notinbranch"))) double name(double) noexcept; \
+  __attribute__((simd("notinbranch"))) float name##f(float) noexcept;
 extern "C" {
 #if defined(__x86_64__) && !defined(RILLE_NO_CLONES)
 RILLE_VECTOR_MATH_(exp)
@@ -43,9 +43,9 @@ __attribute__((simd("notinbranch"))) float atan2f(float, float) noexcept;
 // One spelling for both widths, usable in functors that are templates of the accumulator type.
 namespace rille::math {
 
-#define RILLE_BOTH_WIDTHS_(f)                           \
-  RILLE_HD inline double f(double x) { return ::f(x); } \
-  RILLE_HD inline float f(float x) { return ::f##f(x); }
+#define RILLE_BOTH_WIDTHS_(name)                              \
+  RILLE_HD inline double name(double x) { return ::name(x); } \
+  RILLE_HD inline float name(float x) { return ::name##f(x); }
 RILLE_BOTH_WIDTHS_(exp)
 RILLE_BOTH_WIDTHS_(exp2)
 RILLE_BOTH_WIDTHS_(expm1)

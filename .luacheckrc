@@ -1,0 +1,10 @@
+-- luacheck: Lua 5.4 as it is, and nothing global but what Lua gives.
+std = "lua54"
+max_line_length = 100
+self = false            -- methods need not use self
+ignore = {
+  "212/_.*",            -- an argument that starts with _ is unused on purpose
+  "213/_.*",            -- so is a loop variable
+}
+files["tests/lua"] = { ignore = { "211/_.*" } }
+files["scripts/hosts"] = { ignore = { "131" } }   -- globals are what a host reads

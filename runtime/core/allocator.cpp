@@ -1,0 +1,224 @@
+#include "core/allocator.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace rille::memory {
+namespace {
+
+constexpr size_t kSmall = size_t{1} << 20;       // above: segments
+constexpr size_t kHuge = size_t{2} << 20;        // a huge page, and the grain of segments
+constexpr size_t kCachedPerThread = size_t{4} << 20;
+constexpr int kClasses = 64;
+
+std::atomic<int64_t> allocated{0}, peak{0}, reserved{0}, allocations{0}, max_bytes{0}, fail_in{0};
+
+// Four classes to a doubling: at most a quarter is lost.
+int class_of(size_t bytes) {
+  const size_t n = std::max(bytes, kAlignment);
+  const int top = static_cast<int>(std::bit_width(n - 1));  // n fits in 2^top
+  if (top <= 8) return static_cast<int>((n + kAlignment - 1) / kAlignment) - 1;  // 64, 128, 192, 256
+  const size_t step = size_t{1} << (top - 3);
+  const size_t quarter = (n - (size_t{1} << (top - 1)) + step - 1) / step;  // 1..4
+  return 4 + (top - 9) * 4 + static_cast<int>(quarter) - 1;
+}
+size_t class_bytes(int c) {
+  if (c < 4) return kAlignment * static_cast<size_t>(c + 1);
+  const int top = 9 + (c - 4) / 4;
+  return (size_t{1} << (top - 1)) + (size_t{1} << (top - 3)) * static_cast<size_t>((c - 4) % 4 + 1);
+}
+
+struct Link { Link* next; };
+
+struct ThreadCache {
+  Link* lists[kClasses] = {};
+  size_t bytes = 0;
+  bool ended = false;
+  void drain() {
+    for (int c = 0; c < kClasses; ++c)
+      while (Link* l = lists[c]) {
+        lists[c] = l->next;
+        std::free(l);
+        reserved -= static_cast<int64_t>(class_bytes(c));
+      }
+    bytes = 0;
+  }
+  ~ThreadCache() {
+    drain();
+    ended = true;
+  }
+};
+ThreadCache& cache() {
+  thread_local ThreadCache c;
+  return c;
+}
+
+// Large blocks: address-ordered pieces of segments, so that neighbours can be merged.
+class Segments {
+ public:
+  void* take(size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    auto fit = free_.lower_bound({bytes, nullptr});
+    if (fit == free_.end() && !grow(bytes)) return nullptr;
+    fit = free_.lower_bound({bytes, nullptr});
+    char* at = fit->second;
+    const size_t size = fit->first;
+    free_.erase(fit);
+    pieces_[at] = {bytes, false, pieces_[at].first};
+    if (size > bytes) {
+      pieces_[at + bytes] = {size - bytes, true, false};
+      free_.insert({size - bytes, at + bytes});
+    }
+    return at;
+  }
+  void give(void* block) {
+    const std::lock_guard lock(mutex_);
+    auto it = pieces_.find(static_cast<char*>(block));
+    it->second.free = true;
+    const auto next = std::next(it);
+    if (next != pieces_.end() && next->second.free && !next->second.first) {
+      free_.erase({next->second.bytes, next->first});
+      it->second.bytes += next->second.bytes;
+      pieces_.erase(next);
+    }
+    if (!it->second.first && it != pieces_.begin() && std::prev(it)->second.free) {
+      const auto before = std::prev(it);
+      free_.erase({before->second.bytes, before->first});
+      before->second.bytes += it->second.bytes;
+      pieces_.erase(it);
+      it = before;
+    }
+    free_.insert({it->second.bytes, it->first});
+  }
+  void trim() {
+    const std::lock_guard lock(mutex_);
+    for (auto it = pieces_.begin(); it != pieces_.end();) {
+      const auto next = std::next(it);
+      const bool whole = it->second.first && (next == pieces_.end() || next->second.first);
+      if (it->second.free && whole) {
+        free_.erase({it->second.bytes, it->first});
+        munmap(it->first, it->second.bytes);
+        reserved -= static_cast<int64_t>(it->second.bytes);
+        pieces_.erase(it);
+      }
+      it = next;
+    }
+  }
+
+ private:
+  struct Piece {
+    size_t bytes = 0;
+    bool free = true;
+    bool first = true;  // of its segment: merging stops here
+  };
+  bool grow(size_t bytes) {
+    // Over-allocates by one huge page to start on its boundary, then returns the ends.
+    const size_t want = bytes + kHuge;
+    void* raw = mmap(nullptr, want, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (raw == MAP_FAILED) return false;
+    char* begin = static_cast<char*>(raw);
+    const uintptr_t address = reinterpret_cast<uintptr_t>(begin);
+    char* at = begin + (kHuge - address % kHuge) % kHuge;
+    if (at > begin) munmap(begin, static_cast<size_t>(at - begin));
+    munmap(at + bytes, want - bytes - static_cast<size_t>(at - begin));
+    madvise(at, bytes, MADV_HUGEPAGE);
+    reserved += static_cast<int64_t>(bytes);
+    pieces_[at] = {bytes, true, true};
+    free_.insert({bytes, at});
+    return true;
+  }
+  std::mutex mutex_;
+  std::map<char*, Piece> pieces_;
+  std::set<std::pair<size_t, char*>> free_;
+};
+Segments& segments() {
+  static Segments* s = new Segments;  // leaked on purpose: tensors may outlive static destruction
+  return *s;
+}
+
+size_t rounded(size_t bytes) { return (bytes + kHuge - 1) / kHuge * kHuge; }
+
+void* take_small(size_t bytes) {
+  const int c = class_of(bytes);
+  ThreadCache& mine = cache();
+  if (Link* l = mine.lists[c]) {
+    mine.lists[c] = l->next;
+    mine.bytes -= class_bytes(c);
+    return l;
+  }
+  void* block = std::aligned_alloc(kAlignment, class_bytes(c));
+  if (block) reserved += static_cast<int64_t>(class_bytes(c));
+  return block;
+}
+
+void give_small(void* block, size_t bytes) {
+  const int c = class_of(bytes);
+  ThreadCache& mine = cache();
+  if (mine.ended || mine.bytes + class_bytes(c) > kCachedPerThread) {
+    std::free(block);
+    reserved -= static_cast<int64_t>(class_bytes(c));
+    return;
+  }
+  mine.lists[c] = new (block) Link{mine.lists[c]};
+  mine.bytes += class_bytes(c);
+}
+
+bool refused(int64_t bytes) {
+  if (fail_in.load(std::memory_order_relaxed) > 0 && fail_in.fetch_sub(1) == 1) return true;
+  const int64_t most = max_bytes.load(std::memory_order_relaxed);
+  return most > 0 && allocated.load(std::memory_order_relaxed) + bytes > most;
+}
+
+void count(int64_t bytes) {
+  const int64_t now = allocated.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  int64_t top = peak.load(std::memory_order_relaxed);
+  while (now > top && !peak.compare_exchange_weak(top, now, std::memory_order_relaxed)) {}
+}
+
+}  // namespace
+
+void* allocate(size_t bytes) {
+  if (refused(static_cast<int64_t>(bytes))) return nullptr;
+#if defined(__SANITIZE_ADDRESS__)  // the sanitizer's own allocator finds more than ours would
+  const size_t whole = std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  void* block = std::aligned_alloc(kAlignment, whole);
+#else
+  void* block = bytes <= kSmall ? take_small(bytes) : segments().take(rounded(bytes));
+  if (!block) {
+    empty_cache();
+    block = bytes <= kSmall ? take_small(bytes) : segments().take(rounded(bytes));
+  }
+#endif
+  if (block) count(static_cast<int64_t>(bytes));
+  return block;
+}
+
+void deallocate(void* block, size_t bytes) noexcept {
+  allocated.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+#if defined(__SANITIZE_ADDRESS__)
+  std::free(block);
+#else
+  if (bytes <= kSmall) give_small(block, bytes);
+  else segments().give(block);
+#endif
+}
+
+MemoryStats stats() { return {allocated, peak, reserved, allocations}; }
+void reset_peak() { peak = allocated.load(); }
+void empty_cache() {
+  cache().drain();
+  segments().trim();
+}
+void set_limit(int64_t bytes) { max_bytes = bytes; }
+int64_t limit() { return max_bytes; }
+void fail_after(int64_t n) { fail_in = n; }
+
+}  // namespace rille::memory

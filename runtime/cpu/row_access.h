@@ -1,0 +1,87 @@
+// How row kernels see storage: as rows of the accumulator type A (float; double for f64). A row
+// that already is one is used in place; others pass through a scratch row and are rounded once,
+// when they are stored. So the math of a kernel exists for float and double only. For .cpp files of
+// this room.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "core/dtype.h"
+#include "cpu/convert.h"
+#include "cpu/scratch.h"
+
+namespace rille::cpu {
+
+template <class A>
+inline constexpr DType kDType = std::is_same_v<A, double> ? DType::f64 : DType::f32;
+
+/// Calls f.operator()<A>() with the accumulator type of a floating dtype.
+template <class F>
+decltype(auto) with_accumulator(DType d, F&& f) {
+  if (d == DType::f64) return std::forward<F>(f).template operator()<double>();
+  return std::forward<F>(f).template operator()<float>();
+}
+
+inline char* element(void* base, DType d, int64_t i) {
+  return static_cast<char*>(base) + i * static_cast<int64_t>(size_of(d));
+}
+inline const char* element(const void* base, DType d, int64_t i) {
+  return static_cast<const char*>(base) + i * static_cast<int64_t>(size_of(d));
+}
+
+template <class A>
+class RowReader {
+ public:
+  RowReader(DType d, const void* base, int64_t n, int64_t stride = 1)
+      : dtype_(d), base_(base), n_(n), stride_(stride), row_(in_place() ? 0 : n) {}
+
+  /// The row that starts at element `offset`; valid until the next call.
+  const A* at(int64_t offset) {
+    const char* from = element(base_, dtype_, offset);
+    if (in_place()) return reinterpret_cast<const A*>(from);
+    gather(dtype_, from, stride_, n_, kDType<A>, row_.data());
+    return row_.data();
+  }
+
+ private:
+  bool in_place() const { return dtype_ == kDType<A> && stride_ == 1; }
+
+  DType dtype_;
+  const void* base_;
+  int64_t n_, stride_;
+  Scratch<A> row_;
+};
+
+template <class A>
+class RowWriter {
+ public:
+  RowWriter(DType d, void* base, int64_t n, int64_t stride = 1)
+      : dtype_(d), base_(base), n_(n), stride_(stride), row_(in_place() ? 0 : n) {}
+
+  /// Where to put the row that starts at element `offset`; done() moves it there.
+  A* at(int64_t offset) {
+    to_ = element(base_, dtype_, offset);
+    return in_place() ? reinterpret_cast<A*>(to_) : row_.data();
+  }
+  void done() {
+    if (!in_place()) scatter(kDType<A>, row_.data(), n_, dtype_, to_, stride_);
+  }
+
+ private:
+  bool in_place() const { return dtype_ == kDType<A> && stride_ == 1; }
+
+  DType dtype_;
+  void* base_;
+  int64_t n_, stride_;
+  Scratch<A> row_;
+  char* to_ = nullptr;
+};
+
+/// Rows to a piece of work: enough to pay for waking a thread.
+inline int64_t rows_per_chunk(int64_t n) {
+  return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n));
+}
+
+}  // namespace rille::cpu

@@ -1,0 +1,235 @@
+#include "ops/call.h"
+
+#include "autograd/node.h"
+#include "core/fail.h"
+#include "ops/cast.h"
+#include "ops/tape.h"
+
+namespace rille {
+namespace {
+
+struct Inputs {
+  Device device;
+  uint64_t needs = 0;  // bit i: field i holds a tensor that wants a gradient
+  bool any = false;
+};
+
+Inputs examine(const OpInfo& op, const void* args) {
+  Inputs in;
+  bool counted = false;  // a tensor that is not just a number decides the device
+  each_tensor(op, args, [&](size_t field, const Tensor& t) {
+    if (t.needs_grad() || (t.impl()->grad && autograd::requires_grad(t))) in.needs |= uint64_t{1} << field;
+    const bool loose = t.is_number() || (t.rank() == 0 && t.device().is_cpu());
+    if (!counted || (in.device != t.device() && !loose)) {
+      if (counted && in.any && in.device != t.device())
+        throw device_error("tensors are on two devices: {} and {}", to_string(in.device), to_string(t.device()))
+            .hint("move one of them with t:to(device)");
+      in.device = t.device();
+    }
+    counted = true;
+    in.any |= !loose;
+  });
+  return in;
+}
+
+// Random ops get their number here, once, so that the tape replays the same draw.
+const void* with_draw(const OpInfo& op, const void* args, ArgBlock& own, Context& context) {
+  if (!op.draws) return args;
+  for (const FieldInfo& f : op.fields) {
+    if (f.kind != ArgKind::draw) continue;
+    if (reinterpret_cast<const Draw*>(static_cast<const char*>(args) + f.offset)->given) return args;
+    own = ArgBlock(op, args);
+    own.at<Draw>(f) = context.generator.draw();
+    return own.get();
+  }
+  return args;
+}
+
+void run_kernel(const OpInfo& op, Kernel kernel, const void* args, Results& out, Tensor* saved) {
+  Metas metas;
+  op.infer(args, metas);
+  out.resize(metas.size());
+  if (!op.dynamic)
+    for (size_t i = 0; i < metas.size(); ++i) out[i] = Tensor::empty(metas[i]);
+  if (kernel && !metas[0].device.is_meta()) {
+    kernel(args, out.data(), saved);
+    return;
+  }
+  if (op.dynamic)
+    throw fail(Kind::device, "E_NO_KERNEL", "the result's shape depends on values, which meta tensors have none of");
+}
+
+void look(const OpInfo& op, const void* args, Results& out, const Tensor& base, bool track) {
+  Views views;
+  op.look(args, views);
+  for (const View& v : views) {
+    out.push_back(base.alias(v.shape, v.strides, v.offset));
+    if (track) autograd::set_view(out.back(), base);
+  }
+}
+
+const Tensor& first_tensor(const OpInfo& op, const void* args) {
+  return *reinterpret_cast<const Tensor*>(static_cast<const char*>(args) + op.fields[0].offset);
+}
+
+void record(const OpInfo& op, const void* args, Results& out, std::span<Tensor> saved, uint64_t needs) {
+  const autograd::NodeRef node = make_node(op, args, out, saved, needs);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (out[i].is_float()) autograd::set_history(out[i], node, static_cast<uint32_t>(i));
+}
+
+[[noreturn]] void no_way(const OpInfo& op, Device device, bool gradient) {
+  if (!op.no_gradient.empty())
+    throw fail(Kind::state, "E_NO_GRADIENT", "there is no gradient: {}", op.no_gradient)
+        .hint("detach the arguments, or call it inside rille.no_grad");
+  if (gradient) throw internal_error("the op has a kernel but no gradient");
+  throw fail(Kind::device, "E_NO_KERNEL", "no kernel for {}", to_string(device));
+}
+
+void run(const OpInfo& op, const void* args, Results& out, Context& context) {
+  const Inputs in = examine(op, args);
+  const bool grad_mode = context.flags & kGrad;
+  const bool taping = grad_mode && in.needs && (op.differentiable || !op.no_gradient.empty());
+  ArgBlock own;
+  args = with_draw(op, args, own, context);
+
+  if (op.view) {
+    look(op, args, out, first_tensor(op, args), grad_mode);
+    if (taping) record(op, args, out, {}, in.needs);
+    return;
+  }
+  Kernel kernel = op.kernel[static_cast<int>(in.device.type)];
+  const bool direct = (kernel || (in.device.is_meta() && op.infer)) && (!taping || op.grad);
+  if (direct) {
+    SmallVector<Tensor, 2> saved(taping ? op.saved_tensors : 0);
+    run_kernel(op, kernel, args, out, saved.empty() ? nullptr : saved.data());
+    if (taping) record(op, args, out, saved, in.needs);
+  } else if (op.compose) {
+    op.compose(args, out);
+  } else {
+    no_way(op, in.device, taping && !op.grad);
+  }
+}
+
+void run_with_listeners(const OpInfo& op, const void* args, Results& out, Context& context) {
+  const std::vector<Listener*> listeners = context.listeners;
+  for (Listener* l : listeners) l->begin(op);
+  run(op, args, out, context);
+  for (Listener* l : listeners) l->end(op, out.data(), out.size());
+}
+
+}  // namespace
+
+void call_erased(const OpInfo& op, const void* args, Results& out) {
+  Context& context = Context::current();
+  try {
+    if (context.flags & kListeners) [[unlikely]] run_with_listeners(op, args, out, context);
+    else run(op, args, out, context);
+  } catch (Error& e) {
+    // The op that the user called is named, not one that it is composed of; backward names itself.
+    if (e.code() != "E_INPLACE" && e.code() != "E_GRAPH_FREED") e.op(op.name);
+    throw;
+  }
+}
+
+// ---- in place --------------------------------------------------------------------------------------
+
+namespace {
+
+void refuse_leaf(const Tensor& dest, std::string_view op) {
+  const autograd::GradMeta* m = autograd::find_grad_meta(dest);
+  const bool leaf = dest.needs_grad() && autograd::is_leaf(dest);
+  const bool leafs_view = m && m->base && m->base.needs_grad() && autograd::is_leaf(m->base);
+  if (leaf || leafs_view)
+    throw fail(Kind::state, "E_INPLACE", "a leaf that requires gradients can't be changed in place")
+        .hint("do it inside rille.no_grad, or on a copy")
+        .op(op);
+}
+
+// `copy` in the place of `t`: other memory, the same place in the graph.
+Tensor with_history_of(const Tensor& t, Tensor copy) {
+  if (const autograd::Edge e = autograd::edge_of(t)) autograd::set_history(copy, e.node, e.slot);
+  return copy;
+}
+
+bool same_look(const Tensor& a, const Tensor& b) {
+  return a.offset() == b.offset() && a.shape() == b.shape() && a.strides() == b.strides();
+}
+
+// Operands that overlap the destination without being it are read from a copy; where the tape may
+// keep them, those that are it, too.
+void separate(const OpInfo& op, void* args, const Tensor& dest, bool taping) {
+  bool first = true;
+  each_tensor(op, args, [&](size_t, Tensor& t) {
+    if (!first && t.storage().get() == dest.storage().get() && (taping || !same_look(t, dest)))
+      t = with_history_of(t, autograd::engine_ops().clone(t));
+    first = false;
+  });
+}
+
+void check_fits(const Meta& m, const Tensor& dest) {
+  if (m.shape != dest.shape())
+    throw shape_error("the result's shape {} does not fit into {} in place", to_string(m.shape),
+                      to_string(dest.shape()));
+  if (category(m.dtype) > category(dest.dtype()))
+    throw fail(Kind::dtype, "E_CAST_INPLACE", "a {} result does not fit into a tensor of {} in place",
+               name(m.dtype), name(dest.dtype()));
+}
+
+void mark_written(const Tensor& dest, const OpInfo& op) {
+  Storage& s = *dest.storage().get();
+  ++s.version;
+  s.written_by = op.name.data();
+  s.written_at = Context::current().site();
+}
+
+void write_direct(const OpInfo& op, ArgBlock& args, Kernel kernel, const Tensor& dest, uint64_t needs) {
+  const bool taping = needs != 0;
+  separate(op, args.get(), dest, taping);
+  Tensor& x = args.at<Tensor>(op.fields[0]);
+  if (taping && (op.saves ? op.saves(args.get(), needs) & 1 : op.fields[0].saved)) {
+    const NoGrad quiet;  // the value that is about to be overwritten
+    x = with_history_of(x, autograd::engine_ops().clone(x));
+  }
+  SmallVector<Tensor, 2> saved(taping ? op.saved_tensors : 0);
+  Tensor out = dest;
+  kernel(args.get(), &out, saved.empty() ? nullptr : saved.data());
+  mark_written(dest, op);
+  if (taping) autograd::rebase_history(dest, make_node(op, args.get(), {&out, 1}, saved, needs));
+}
+
+}  // namespace
+
+Tensor call_in_place(const OpInfo& op, const void* given) {
+  Context& context = Context::current();
+  const Tensor dest = first_tensor(op, given);
+  try {
+    const Inputs in = examine(op, given);
+    const bool taping = (context.flags & kGrad) && in.needs && op.differentiable;
+    if (context.flags & kGrad) refuse_leaf(dest, op.name);
+    if (dest.storage() && dest.storage()->read_only)
+      throw fail(Kind::state, "E_READONLY", "the tensor's memory may only be read");
+    ArgBlock drawn;
+    ArgBlock args(op, with_draw(op, given, drawn, context));
+    const Kernel kernel = op.kernel[static_cast<int>(dest.device().type)];
+    Metas metas;
+    if (op.infer) {
+      op.infer(args.get(), metas);
+      check_fits(metas[0], dest);
+    }
+    if (kernel && op.infer && op.strided_out && metas[0].dtype == dest.dtype() && (!taping || op.grad)) {
+      write_direct(op, args, kernel, dest, taping ? in.needs : 0);
+    } else {
+      Results r;
+      call_erased(op, args.get(), r);
+      check_fits(r[0].meta(), dest);
+      call_<Copy>({.x = dest, .source = r[0]});
+    }
+    return dest;
+  } catch (Error& e) {
+    e.op(op.name);
+    throw;
+  }
+}
+
+}  // namespace rille

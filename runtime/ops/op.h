@@ -1,0 +1,185 @@
+// An op is a struct; its argument struct is the schema. From it comes the OpInfo record that the
+// rest of the engine works with. See docs/adding-an-op.md; ops/activation.h is the shortest example.
+//
+// What an op says (required: name, doc, Args, fields, samples, and cpu or compose):
+//   struct Args { Tensor x; double eps = 1e-5; };   defaults are the defaults of scripts, too
+//   fields     std::tuple{field("x", &Args::x, "[..., n]").saved(), ...}
+//   Out        the results: Tensor (default), a struct of Tensors, or std::vector<Tensor>
+//   Saved      a struct of Tensors that the kernel keeps for backward
+//   infer      Meta, std::array<Meta, n> or std::vector<Meta> from the arguments; all shape errors
+//   view       View or std::vector<View>, instead of infer and cpu, for ops that only look
+//   cpu        void(const Args&, Out& y, Saved* saved); saved is null where no gradient is wanted
+//   compose    Out(const Args&): what the op means, in other ops
+//   grad       Args(const Back<Op>&): gradients by name, in the place of the arguments
+#pragma once
+#include <array>
+#include <concepts>
+#include <tuple>
+#include <type_traits>
+
+#include "ops/op_info.h"
+
+namespace rille {
+
+// ---- fields -------------------------------------------------------------------------------------
+
+template <class A, class T>
+struct Field {
+  std::string_view name;
+  T A::*ptr;
+  std::string_view doc;
+  bool is_saved = false, is_required = false, takes_number = false;
+
+  /// Backward needs the value.
+  constexpr Field saved() const { auto f = *this; f.is_saved = true; return f; }
+  /// The script must give it.
+  constexpr Field required() const { auto f = *this; f.is_required = true; return f; }
+  /// A tensor that may be given as a number.
+  constexpr Field number() const { auto f = *this; f.takes_number = true; return f; }
+};
+template <class A, class T>
+constexpr Field<A, T> field(std::string_view name, T A::*ptr, std::string_view doc) {
+  return {name, ptr, doc};
+}
+
+template <class T> inline constexpr ArgKind kind_of = ArgKind::choice;
+template <> inline constexpr ArgKind kind_of<Tensor> = ArgKind::tensor;
+template <> inline constexpr ArgKind kind_of<std::optional<Tensor>> = ArgKind::maybe_tensor;
+template <> inline constexpr ArgKind kind_of<std::vector<Tensor>> = ArgKind::tensors;
+template <> inline constexpr ArgKind kind_of<double> = ArgKind::number;
+template <> inline constexpr ArgKind kind_of<std::optional<double>> = ArgKind::maybe_number;
+template <> inline constexpr ArgKind kind_of<std::vector<double>> = ArgKind::numbers;
+template <> inline constexpr ArgKind kind_of<int64_t> = ArgKind::integer;
+template <> inline constexpr ArgKind kind_of<std::optional<int64_t>> = ArgKind::maybe_integer;
+template <> inline constexpr ArgKind kind_of<bool> = ArgKind::boolean;
+template <> inline constexpr ArgKind kind_of<std::string> = ArgKind::text;
+template <> inline constexpr ArgKind kind_of<DType> = ArgKind::dtype;
+template <> inline constexpr ArgKind kind_of<std::optional<DType>> = ArgKind::maybe_dtype;
+template <> inline constexpr ArgKind kind_of<std::optional<Device>> = ArgKind::maybe_device;
+template <> inline constexpr ArgKind kind_of<Axis> = ArgKind::axis;
+template <> inline constexpr ArgKind kind_of<std::optional<Axis>> = ArgKind::maybe_axis;
+template <> inline constexpr ArgKind kind_of<Axes> = ArgKind::axes;
+template <> inline constexpr ArgKind kind_of<Position> = ArgKind::position;
+template <> inline constexpr ArgKind kind_of<std::optional<Position>> = ArgKind::maybe_position;
+template <> inline constexpr ArgKind kind_of<Sizes> = ArgKind::sizes;
+template <> inline constexpr ArgKind kind_of<std::optional<Sizes>> = ArgKind::maybe_sizes;
+template <> inline constexpr ArgKind kind_of<PerDim> = ArgKind::per_dim;
+template <> inline constexpr ArgKind kind_of<Draw> = ArgKind::draw;
+
+// ---- what the path reads off an op ---------------------------------------------------------------
+
+struct Nothing {};
+
+namespace detail {
+template <class O> struct OutOf { using type = Tensor; };
+template <class O> requires requires { typename O::Out; }
+struct OutOf<O> { using type = typename O::Out; };
+template <class O> struct SavedOf { using type = Nothing; };
+template <class O> requires requires { typename O::Saved; }
+struct SavedOf<O> { using type = typename O::Saved; };
+}  // namespace detail
+template <class O> using OutOf = typename detail::OutOf<O>::type;
+template <class O> using SavedOf = typename detail::SavedOf<O>::type;
+
+template <class T> inline constexpr bool is_list = std::is_same_v<T, std::vector<Tensor>>;
+/// Number of tensors in a Tensor, or in a struct of them.
+template <class T> inline constexpr size_t tensor_count =
+    std::is_same_v<T, Nothing> || is_list<T> ? 0 : sizeof(T) / sizeof(Tensor);
+
+template <class O>
+concept HasArgs = requires { typename O::Args; O::fields; };
+template <class O>
+concept HasWords = requires {
+  { O::name } -> std::convertible_to<std::string_view>;
+  { O::doc } -> std::convertible_to<std::string_view>;
+};
+template <class O>
+concept HasSamples = requires(SampleList& s) { O::samples(s); };
+template <class O>
+concept HasKernel = requires { &O::cpu; } || requires { &O::view; };
+template <class O>
+concept HasCompose = requires(const typename O::Args& a) { O::compose(a); };
+template <class O>
+concept HasMeaning = HasKernel<O> || HasCompose<O>;
+
+/// The gradient's view of one recorded call.
+template <class O>
+struct Back {
+  using Args = typename O::Args;
+  const Args& a;           // tensors that were not saved are shells: shape and dtype only
+  const OutOf<O>& y;       // where saves_output
+  const OutOf<O>& dy;
+  const SavedOf<O>& saved;
+  uint64_t needs;
+
+  /// True where somebody wants the gradient of that argument.
+  template <class T>
+  bool need(T Args::*ptr) const {
+    uint64_t bit = 1, found = 0;
+    std::apply([&](const auto&... f) { ((found |= same(f.ptr, ptr) ? bit : 0, bit <<= 1), ...); },
+               O::fields);
+    return needs & found;
+  }
+
+ private:
+  template <class P, class Q>
+  static bool same(P p, Q q) {
+    if constexpr (std::is_same_v<P, Q>) return p == q;
+    else return false;
+  }
+};
+
+template <class O>
+struct OpRecord {
+  static OpInfo info;  // defined where ops/register.h is included: the family's .cpp
+};
+
+/// Adds samples by name: add(list, Silu::Args{.x = grid({4}, -3, 3)}).
+template <class O>
+Sample& add_sample(SampleList& out, typename O::Args a) {
+  return out.emplace_back(Sample{ArgBlock(OpRecord<O>::info, &a)});
+}
+
+/// A family: the only list that a new op joins.
+template <class... O>
+struct OpList {};
+
+// ---- calling -------------------------------------------------------------------------------------
+
+/// The one path of an op (ops/call.cpp).
+void call_erased(const OpInfo& op, const void* args, Results& out);
+/// The same, written into the first argument. Returns it.
+Tensor call_in_place(const OpInfo& op, const void* args);
+
+template <class O>
+OutOf<O> call(const typename O::Args& a) {
+  Results r;
+  call_erased(OpRecord<O>::info, &a, r);
+  using Out = OutOf<O>;
+  if constexpr (is_list<Out>) {
+    return Out(std::make_move_iterator(r.begin()), std::make_move_iterator(r.end()));
+  } else if constexpr (std::is_same_v<Out, Tensor>) {
+    return std::move(r[0]);
+  } else {
+    Out out;
+    Tensor* fields = reinterpret_cast<Tensor*>(&out);
+    for (size_t i = 0; i < tensor_count<Out>; ++i) fields[i] = std::move(r[i]);
+    return out;
+  }
+}
+
+template <class O>
+Tensor call_(const typename O::Args& a) { return call_in_place(OpRecord<O>::info, &a); }
+
+// ---- sample values -------------------------------------------------------------------------------
+
+/// Evenly spaced values from lo to hi in a shuffled but fixed order, f64.
+Tensor grid(const Shape& shape, double lo, double hi);
+/// Integers 0..n-1 in a fixed scattered order, i64.
+Tensor ids(const Shape& shape, int64_t n);
+/// Alternating true and false with some irregularity.
+Tensor mask(const Shape& shape);
+/// The same values, read through transposed strides (rank 2 or more).
+Tensor strided(const Tensor& t);
+
+}  // namespace rille

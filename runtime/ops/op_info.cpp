@@ -1,0 +1,134 @@
+#include "ops/op_info.h"
+
+#include <fmt/format.h>
+
+#include <new>
+
+namespace rille {
+
+std::string_view name(Autocast a) {
+  constexpr std::string_view names[] = {"follow", "lower", "f32", "f32_out", "widest", "banned"};
+  return names[static_cast<size_t>(a)];
+}
+
+// ---- argument blocks -----------------------------------------------------------------------------
+
+namespace {
+void* room_for(const OpInfo& op) { return ::operator new(op.args_size, std::align_val_t(16)); }
+void free_room(void* p) { ::operator delete(p, std::align_val_t(16)); }
+}  // namespace
+
+ArgBlock::ArgBlock(const OpInfo& op) : op_(&op), p_(room_for(op)) { op.construct(p_); }
+
+ArgBlock::ArgBlock(const OpInfo& op, const void* copied) : op_(&op), p_(room_for(op)) {
+  op.copy(p_, copied);
+}
+
+ArgBlock& ArgBlock::operator=(ArgBlock&& o) noexcept {
+  std::swap(op_, o.op_);
+  std::swap(p_, o.p_);
+  return *this;
+}
+
+ArgBlock::~ArgBlock() {
+  if (!op_) return;
+  op_->destroy(p_);
+  free_room(p_);
+}
+
+// ---- words ---------------------------------------------------------------------------------------
+
+namespace {
+
+std::string list_text(const Dims& d) { return fmt::format("{{{}}}", fmt::join(d, ", ")); }
+std::string per_dim_text(const Dims& d) {
+  return d.size() == 1 ? fmt::format("{}", d[0]) : list_text(d);
+}
+
+}  // namespace
+
+std::string default_text(const OpInfo& op, const FieldInfo& f) {
+  const ArgBlock probe(op);
+  switch (f.kind) {
+    case ArgKind::number: return fmt::format("{:g}", probe.at<double>(f));
+    case ArgKind::integer: return fmt::format("{}", probe.at<int64_t>(f));
+    case ArgKind::boolean: return probe.at<bool>(f) ? "true" : "false";
+    case ArgKind::choice: return fmt::format("'{}'", f.choices[static_cast<size_t>(probe.at<int>(f))]);
+    case ArgKind::text: return fmt::format("'{}'", probe.at<std::string>(f));
+    case ArgKind::dtype: return fmt::format("'{}'", name(probe.at<DType>(f)));
+    case ArgKind::axis: {
+      const int64_t a = probe.at<Axis>(f).value;
+      return fmt::format("{}", a < 0 ? a : a + 1);
+    }
+    case ArgKind::position: {
+      const int64_t a = probe.at<Position>(f).value;
+      return fmt::format("{}", a < 0 ? a : a + 1);
+    }
+    case ArgKind::axes: {
+      const Axes& a = probe.at<Axes>(f);
+      if (a.all) return "all";
+      Dims shown = a.list;
+      for (int64_t& d : shown) d += d >= 0;
+      return per_dim_text(shown);
+    }
+    case ArgKind::sizes: return list_text(probe.at<Sizes>(f).list);
+    case ArgKind::per_dim: return per_dim_text(probe.at<PerDim>(f).list);
+    case ArgKind::numbers: return fmt::format("{{{:g}}}", fmt::join(probe.at<std::vector<double>>(f), ", "));
+    case ArgKind::maybe_number: {
+      const auto& v = probe.at<std::optional<double>>(f);
+      return v ? fmt::format("{:g}", *v) : "nil";
+    }
+    case ArgKind::maybe_axis: {
+      const auto& v = probe.at<std::optional<Axis>>(f);
+      return v ? fmt::format("{}", v->value < 0 ? v->value : v->value + 1) : "nil";
+    }
+    default: return "nil";
+  }
+}
+
+std::string signature(const OpInfo& op) {
+  std::string positional, options;
+  for (const FieldInfo& f : op.fields) {
+    if (f.kind == ArgKind::draw) continue;
+    if (f.required) {
+      positional += fmt::format("{}{}", positional.empty() ? "" : ", ", f.name);
+      continue;
+    }
+    const std::string value = default_text(op, f);
+    options += fmt::format("{}{}", options.empty() ? "" : ", ", f.name);
+    if (value != "nil") options += " = " + value;
+  }
+  if (options.empty()) return fmt::format("{}({})", op.name, positional);
+  return fmt::format("{}({}{}{{ {} }})", op.name, positional, positional.empty() ? "" : ", ", options);
+}
+
+std::string expected_text(const FieldInfo& f) {
+  switch (f.kind) {
+    case ArgKind::tensor: return f.number_ok ? "a tensor or a number" : "a tensor";
+    case ArgKind::maybe_tensor: return f.number_ok ? "a tensor or a number" : "a tensor";
+    case ArgKind::tensors: return "a list of tensors";
+    case ArgKind::number:
+    case ArgKind::maybe_number: return "a number";
+    case ArgKind::numbers: return "a list of numbers";
+    case ArgKind::integer:
+    case ArgKind::maybe_integer: return "an integer";
+    case ArgKind::boolean: return "true or false";
+    case ArgKind::text: return "a string";
+    case ArgKind::choice: return fmt::format("'{}'", fmt::join(f.choices, "' or '"));
+    case ArgKind::dtype:
+    case ArgKind::maybe_dtype: return "a dtype such as 'f32'";
+    case ArgKind::maybe_device: return "a device such as 'cpu'";
+    case ArgKind::axis:
+    case ArgKind::maybe_axis: return "a dim (from 1, or negative from the end)";
+    case ArgKind::axes: return "a dim or a list of dims (from 1, or negative from the end)";
+    case ArgKind::position:
+    case ArgKind::maybe_position: return "a position (from 1, or negative from the end)";
+    case ArgKind::sizes:
+    case ArgKind::maybe_sizes: return "integers or a list of integers";
+    case ArgKind::per_dim: return "an integer or a list of integers";
+    case ArgKind::draw: return "a generator";
+  }
+  return "?";
+}
+
+}  // namespace rille

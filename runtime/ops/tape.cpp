@@ -1,0 +1,205 @@
+#include "ops/tape.h"
+
+#include "core/fail.h"
+#include "ops/call.h"
+
+namespace rille {
+namespace {
+
+using autograd::Gradients;
+
+// A value that backward needs: the tensor and the version it had, or a handle of the saved-tensor
+// hook that took it.
+struct Kept {
+  uint32_t version = 0;
+  uint64_t handle = 0;
+  std::shared_ptr<SavedHook> hook;
+  Kept() = default;
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+  Kept(Kept&& o) noexcept : version(o.version), handle(o.handle), hook(std::move(o.hook)) {}
+  ~Kept() { if (hook) hook->drop(handle); }
+
+  // Replaces `t` by what is stored in its place.
+  void pack(Tensor& t) {
+    version = t.version();
+    const Context& c = Context::current();
+    if (!(c.flags & kSavedHooks)) [[likely]] return;
+    hook = c.saved_hooks.back();
+    handle = hook->pack(t);
+    t = t.shell();
+  }
+};
+
+class OpNode final : public autograd::Node {
+ public:
+  OpNode(const OpInfo& op, const void* args, std::span<const Tensor> outs, std::span<Tensor> saved,
+         uint64_t needs)
+      : op_(op), needs_(needs), args_(op, args) {
+    outputs = static_cast<uint32_t>(outs.size());
+    collect_edges(op, args, needs, *this);
+    const uint64_t keep = op.saves ? op.saves(args, needs) : field_mask();
+    each_tensor(op, args_.get(), [&](size_t field, Tensor& t) {
+      if (keep >> field & 1) {
+        keep_value(t);
+        keeps_values_ = true;
+      } else {
+        t = t.shell();
+      }
+    });
+    for (Tensor& s : saved) {
+      keep_value(s);
+      saved_.push_back(std::move(s));
+      keeps_values_ = true;
+    }
+    // Results are kept as bare looks at their storage: the whole tensor would hold this node.
+    for (const Tensor& y : outs) {
+      if (op.saves_output) {
+        Tensor look = y.is_meta() ? y.shell() : y.alias();
+        keep_value(look);
+        outs_.push_back(std::move(look));
+        keeps_values_ = true;
+      } else if (outs.size() > 1) {
+        outs_.push_back(y.shell());
+      }
+    }
+    if (keeps_values_) site = Context::current().site();
+  }
+
+  std::string_view name() const override { return op_.name; }
+
+  void release() override {
+    if (!keeps_values_) return;
+    args_ = ArgBlock();
+    saved_.clear();
+    outs_.clear();
+    kept_.clear();
+    freed_at_ = Context::current().site();
+    freed_ = true;
+  }
+
+  void backward(Gradients& dys, Gradients& dxs) override {
+    if (freed_) throw graph_freed();
+    ArgBlock args = args_.clone();
+    SmallVector<Tensor, 2> saved = saved_, outs = outs_;
+    unpack(args, saved, outs);
+    fill_missing(dys);
+    ArgBlock grads(op_);
+    const BackFrame frame{args.get(), op_.saves_output ? outs.data() : nullptr, dys.data(),
+                          saved.empty() ? nullptr : saved.data(), needs_, dys.size()};
+    op_.grad(frame, grads.get());
+    dys.clear();
+    collect(args, grads, dxs);
+  }
+
+ private:
+  uint64_t field_mask() const {
+    uint64_t m = 0;
+    for (size_t i = 0; i < op_.fields.size(); ++i) m |= uint64_t{op_.fields[i].saved} << i;
+    return m;
+  }
+
+  void keep_value(Tensor& t) {
+    kept_.emplace_back();
+    kept_.back().pack(t);
+  }
+
+  void unpack(ArgBlock& args, SmallVector<Tensor, 2>& saved, SmallVector<Tensor, 2>& outs) {
+    size_t next = 0;
+    auto take = [&](Tensor& t) {
+      Kept& k = kept_[next++];
+      if (k.hook) t = k.hook->unpack(k.handle);
+      else if (t.version() != k.version) throw changed(t, k.version);
+    };
+    const uint64_t keep = op_.saves ? op_.saves(args.get(), needs_) : field_mask();
+    each_tensor(op_, args.get(), [&](size_t field, Tensor& t) { if (keep >> field & 1) take(t); });
+    for (Tensor& s : saved) take(s);
+    if (!op_.saves_output) return;
+    for (size_t i = 0; i < outs.size(); ++i) {
+      take(outs[i]);
+      // With this node as its history a saved result takes part in second derivatives.
+      refs.fetch_add(1, std::memory_order_relaxed);
+      autograd::set_history(outs[i], autograd::NodeRef(this), static_cast<uint32_t>(i));
+    }
+  }
+
+  // An op with several results sees zeros where nobody used one.
+  void fill_missing(Gradients& dys) {
+    if (dys.size() < 2) return;
+    for (size_t i = 0; i < dys.size(); ++i)
+      if (!dys[i] && outs_[i].is_float()) dys[i] = autograd::engine_ops().zeros_like(outs_[i]);
+  }
+
+  // Gradients stand in the place of the arguments; broadcast ones are summed back to their shape.
+  void collect(const ArgBlock& args, const ArgBlock& grads, Gradients& dxs) {
+    SmallVector<Tensor, 2> given;
+    for (const FieldInfo& f : op_.fields) append(args, grads, f, given);
+    size_t slot = 0;
+    each_tensor(op_, args.get(), [&](size_t, Tensor& x) {
+      Tensor& dx = given[slot];
+      if (next[slot] && dx) dxs[slot] = fit_gradient(std::move(dx), x, op_.name);
+      ++slot;
+    });
+  }
+
+  // One entry of `given` for every tensor that each_tensor visits in the arguments.
+  static void append(const ArgBlock& args, const ArgBlock& grads, const FieldInfo& f,
+                     SmallVector<Tensor, 2>& given) {
+    if (f.kind == ArgKind::tensor) {
+      if (args.at<Tensor>(f)) given.push_back(grads.at<Tensor>(f));
+    } else if (f.kind == ArgKind::maybe_tensor) {
+      const auto& x = args.at<std::optional<Tensor>>(f);
+      const auto& dx = grads.at<std::optional<Tensor>>(f);
+      if (x && *x) given.push_back(dx ? *dx : Tensor());
+    } else if (f.kind == ArgKind::tensors) {
+      const auto& dx = grads.at<std::vector<Tensor>>(f);
+      const size_t n = args.at<std::vector<Tensor>>(f).size();
+      for (size_t i = 0; i < n; ++i) given.push_back(i < dx.size() ? dx[i] : Tensor());
+    }
+  }
+
+  Error changed(const Tensor& t, uint32_t saved_version) const {
+    auto line = [](const char* what, std::string_view who, Site at, uint32_t version) {
+      return fmt::format("{:<12} {:<8} {}(version {})", what, who,
+                         at.source ? fmt::format("{}:{}   ", at.source, at.line) : "", version);
+    };
+    const Storage* s = t.storage().get();
+    Error e = fail(Kind::state, "E_INPLACE", "a value was changed in place after it was saved for a gradient");
+    return std::move(e)
+        .fact(line("saved by", op_.name, site, saved_version))
+        .fact(line("changed by", s->written_by ? s->written_by : "a write", s->written_at, s->version))
+        .hint("use x = x + y instead of the op in place, or clone before it")
+        .op("backward");
+  }
+
+  Error graph_freed() const {
+    Error e = fail(Kind::state, "E_GRAPH_FREED", "the graph was freed by an earlier backward");
+    if (freed_at_.source) e = std::move(e).fact(fmt::format("freed by     backward {}:{}", freed_at_.source, freed_at_.line));
+    return std::move(e)
+        .hint("pass { retain_graph = true } to the first backward if you need two")
+        .op("backward");
+  }
+
+  const OpInfo& op_;
+  uint64_t needs_;
+  bool keeps_values_ = false, freed_ = false;
+  ArgBlock args_;
+  SmallVector<Tensor, 2> saved_, outs_;
+  std::vector<Kept> kept_;
+  Site freed_at_;
+};
+
+}  // namespace
+
+void collect_edges(const OpInfo& op, const void* args, uint64_t needs, autograd::Node& node) {
+  each_tensor(op, args, [&](size_t field, Tensor& t) {
+    node.next.push_back(needs >> field & 1 ? autograd::edge_of(t) : autograd::Edge{});
+  });
+}
+
+autograd::NodeRef make_node(const OpInfo& op, const void* args, std::span<const Tensor> outs,
+                            std::span<Tensor> saved, uint64_t needs) {
+  return autograd::NodeRef(new OpNode(op, args, outs, saved, needs));
+}
+
+}  // namespace rille

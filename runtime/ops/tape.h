@@ -1,0 +1,16 @@
+// Recording: turns one call of an op into a node of the tape. The node keeps the arguments that the
+// op's gradient needs (through the saved-tensor hooks, where there are any) and shells of the rest.
+#pragma once
+#include "autograd/node.h"
+#include "ops/op_info.h"
+
+namespace rille {
+
+/// Collects the edges of a call's inputs, before anything is written.
+void collect_edges(const OpInfo& op, const void* args, uint64_t needs, autograd::Node& node);
+
+/// The node of one call. `outs` are its results, `saved` what the kernel kept.
+autograd::NodeRef make_node(const OpInfo& op, const void* args, std::span<const Tensor> outs,
+                            std::span<Tensor> saved, uint64_t needs);
+
+}  // namespace rille

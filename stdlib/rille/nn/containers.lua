@@ -1,0 +1,86 @@
+-- Modules that hold modules. Members sit at integer keys, named from 1, so `list[i]`, `#list` and `ipairs`
+-- are Lua's own.
+local fail = require "rille.fail"
+local module = require "rille.nn.module"
+local parameter = require "rille.parameter"
+
+local List = module.define "List"
+
+function List:check(value)
+  if not module.is_module(value) then fail.type(self.__name, "member", "a module", value) end
+  return value
+end
+
+function List:init(...)
+  local first = ...
+  local members = { ... }
+  if select("#", ...) == 1 and type(first) == "table" and not module.is_module(first) then members = first end
+  self:extend(members)
+end
+
+function List:append(value)
+  self[#self + 1] = self:check(value)
+  return self
+end
+
+function List:extend(values)
+  for _, value in ipairs(values) do self:append(value) end
+  return self
+end
+
+function List:insert(place, value)
+  self:check(value)
+  for i = #self, place, -1 do self[i + 1] = self[i] end
+  self[place] = value
+  return self
+end
+
+function List:remove(place)
+  return table.remove(self, place)
+end
+
+local Sequential = module.define("Sequential", List)
+
+function Sequential:forward(...)
+  local count = #self
+  if count == 0 then return ... end
+  local x = self[1](...)
+  for i = 2, count do x = self[i](x) end
+  return x
+end
+
+local ModuleList = module.define("ModuleList", List)
+
+local ParameterList = module.define("ParameterList", List)
+
+function ParameterList:check(value) -- luacheck: ignore self
+  return parameter.is(value) and value or parameter.new(value)
+end
+
+function ParameterList:describe()
+  local lines = {}
+  for i, t in ipairs(self) do
+    lines[i] = ("(%d): %s[%s]"):format(i, t.dtype, table.concat(t:shape(), ", "))
+  end
+  return table.concat(lines, ", ")
+end
+
+-- Members by name; iterates in the order in which they were set.
+local ModuleDict = module.define "ModuleDict"
+
+function ModuleDict:init(members)
+  local names = {}
+  for name in pairs(members or {}) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do self[name] = members[name] end
+end
+
+function ModuleDict:__len()
+  local count = 0
+  for _ in self:named_children() do count = count + 1 end
+  return count
+end
+
+return {
+  Sequential = Sequential, ModuleList = ModuleList, ModuleDict = ModuleDict, ParameterList = ParameterList,
+}

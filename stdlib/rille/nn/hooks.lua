@@ -1,0 +1,88 @@
+-- Hooks of modules: before forward, after forward, and on the gradients of a call.
+local rille = require "rille"
+local native = require "rille.native"
+local module = require "rille.nn.module"
+local Module, STATE = module.Module, module.STATE
+
+local function register(self, kind, f)
+  local state = rawget(self, STATE)
+  state.hooks = state.hooks or { pre = {}, post = {}, backward = {} }
+  local list = state.hooks[kind]
+  list[#list + 1] = f
+  local handle = {}
+  function handle.remove()
+    for i, g in ipairs(list) do
+      if g == f then return table.remove(list, i) end
+    end
+  end
+  return setmetatable(handle, { __close = handle.remove, __name = "Hook" })
+end
+
+-- f(module, inputs): a list that it returns replaces the inputs.
+function Module:register_forward_pre_hook(f) return register(self, "pre", f) end
+
+-- f(module, inputs, outputs...): what it returns replaces the outputs.
+function Module:register_forward_hook(f) return register(self, "post", f) end
+
+-- f(module, grad_inputs, grad_outputs): a list that it returns replaces the gradients of the inputs.
+-- The lists are about the tensors that require a gradient, in order.
+function Module:register_backward_hook(f) return register(self, "backward", f) end
+
+-- Passes the tensors of `values` that need a gradient through an identity whose backward is f(grads...).
+local function gate(values, f)
+  local places, tensors = {}, {}
+  for i = 1, values.n do
+    if native.is_tensor(values[i]) and values[i].requires_grad then
+      places[#places + 1], tensors[#tensors + 1] = i, values[i]
+    end
+  end
+  if #places == 0 then return values, 0 end
+  local identity = rille.Function {
+    forward = function(_, ...)
+      local views = { ... }
+      for i, t in ipairs(views) do views[i] = t:view(t:shape()) end
+      return table.unpack(views)
+    end,
+    backward = function(_, ...) return f(...) end,
+  }
+  local passed, result = { identity(table.unpack(tensors)) }, table.pack(table.unpack(values, 1, values.n))
+  for i, place in ipairs(places) do result[place] = passed[i] end
+  return result, #places
+end
+
+local function forward_with_gates(self, hooks, inputs)
+  local grad_outputs = {}
+  local given, gated = gate(inputs, function(...)
+    local grads = table.pack(...)
+    for _, f in ipairs(hooks) do grads = f(self, grads, grad_outputs) or grads end
+    return table.unpack(grads, 1, select("#", ...))
+  end)
+  local outputs = table.pack(self:forward(table.unpack(given, 1, given.n)))
+  return gate(outputs, function(...)
+    grad_outputs = table.pack(...)
+    if gated == 0 then
+      for _, f in ipairs(hooks) do f(self, {}, grad_outputs) end
+    end
+    return ...
+  end)
+end
+
+local function call(self, ...)
+  local hooks, inputs, outputs = rawget(self, STATE).hooks, table.pack(...), nil
+  for _, f in ipairs(hooks.pre) do
+    local replaced = f(self, inputs)
+    if type(replaced) == "table" then inputs = table.pack(table.unpack(replaced)) end
+  end
+  if #hooks.backward > 0 then
+    outputs = forward_with_gates(self, hooks.backward, inputs)
+  else
+    outputs = table.pack(self:forward(table.unpack(inputs, 1, inputs.n)))
+  end
+  for _, f in ipairs(hooks.post) do
+    local replaced = table.pack(f(self, inputs, table.unpack(outputs, 1, outputs.n)))
+    if replaced.n > 0 and replaced[1] ~= nil then outputs = replaced end
+  end
+  return table.unpack(outputs, 1, outputs.n)
+end
+
+return { call = call }

@@ -1,0 +1,78 @@
+-- Layers with parameters: thin constructors over the engine's layers (native.layer). Each line names the
+-- options that may be given by position; the rest sit in the trailing table.
+local native = require "rille.native"
+local fail = require "rille.fail"
+local module = require "rille.nn.module"
+local parameter = require "rille.parameter"
+
+local kinds = {
+  Linear = { "in", "out" },
+  Bilinear = { "in1", "in2", "out" },
+  Embedding = { "count", "width" },
+  EmbeddingBag = { "count", "width" },
+  Conv1d = { "in", "out", "kernel" },
+  Conv2d = { "in", "out", "kernel" },
+  Conv3d = { "in", "out", "kernel" },
+  ConvTranspose1d = { "in", "out", "kernel" },
+  ConvTranspose2d = { "in", "out", "kernel" },
+  ConvTranspose3d = { "in", "out", "kernel" },
+  BatchNorm1d = { "features" },
+  BatchNorm2d = { "features" },
+  BatchNorm3d = { "features" },
+  LayerNorm = { "shape" },
+  RMSNorm = { "shape" },
+  GroupNorm = { "groups", "features" },
+  InstanceNorm1d = { "features" },
+  InstanceNorm2d = { "features" },
+  InstanceNorm3d = { "features" },
+  PReLU = { "count", optional = true },
+  RNN = { "in", "hidden" },
+  LSTM = { "in", "hidden" },
+  GRU = { "in", "hidden" },
+  LSTMCell = { "in", "hidden" },
+  GRUCell = { "in", "hidden" },
+}
+
+-- Positional arguments and the trailing table as one table of options. A list is no option table:
+-- nn.LayerNorm({ 4, 8 }) gives a shape.
+local function read(kind, names, ...)
+  local options, given = {}, table.pack(...)
+  local last = given[given.n]
+  if type(last) == "table" and #last == 0 then
+    for name, value in pairs(last) do options[name] = value end
+    given[given.n] = nil
+    given.n = given.n - 1
+  end
+  if given.n > #names then
+    fail.argument(kind, "takes %s and options in a table, got %d arguments",
+      table.concat(names, ", "), given.n)
+  end
+  for i, name in ipairs(names) do
+    if given[i] ~= nil then options[name] = given[i] end
+    if options[name] == nil and not names.optional then fail.argument(kind, "'%s' is missing", name) end
+  end
+  return options
+end
+
+local Layer = module.define "Layer"
+
+-- The tensors are fields like any other: what stands in them is what forward uses, so they can be
+-- replaced or tied.
+function Layer:init(...)
+  local layer = native.layer(self.__name, read(self.__name, kinds[self.__name], ...))
+  module.state(self).layer = layer
+  for _, entry in ipairs(layer.parameters) do self[entry[1]] = parameter.mark(entry[2]) end
+  for _, entry in ipairs(layer.buffers) do self:buffer(entry[1], entry[2]) end
+end
+
+function Layer:forward(...)
+  return native.layer_forward(module.state(self).layer, self, ...)
+end
+
+function Layer:describe()
+  return native.layer_text(module.state(self).layer):match "%((.*)%)$"
+end
+
+local layers = {}
+for kind in pairs(kinds) do layers[kind] = module.define(kind, Layer) end
+return layers

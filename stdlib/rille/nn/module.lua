@@ -1,0 +1,138 @@
+-- Classes of modules: fields that are parameters, buffers or modules are found in the order in which they
+-- were first set. A module is a plain table (fields read and write at full speed); what the engine needs
+-- to know about it sits under one private key.
+local native = require "rille.native"
+local fail = require "rille.fail"
+local parameter = require "rille.parameter"
+
+local STATE = {}                      -- the private key
+local instance_metatables = {}        -- metatable -> class
+
+local Module = { __name = "Module" }
+local metatable_of = {}               -- class -> metatable of its instances
+
+local function is_module(value)
+  return type(value) == "table" and instance_metatables[getmetatable(value) or false] ~= nil
+end
+
+-- Fires when a field is set that the table doesn't hold. A name keeps its place when it was set before,
+-- so a parameter that was taken away and comes back is where it was.
+local function remember(self, key, value)
+  if value == nil then return end
+  local state = rawget(self, STATE)
+  if not state.placed[key] then
+    state.placed[key] = true
+    state.order[#state.order + 1] = key
+  end
+  rawset(self, key, value)
+end
+
+local function call(self, ...)
+  if rawget(self, STATE).hooks then return require "rille.nn.hooks".call(self, ...) end
+  return self:forward(...)
+end
+
+local computed = {}
+
+function computed.call(self)
+  return function(...) return call(self, ...) end
+end
+
+function computed.device(self)
+  for _, t in self:named_parameters() do return t.device end
+  for _, t in self:named_buffers() do return t.device end
+  return require "rille".default_device()
+end
+
+local function instance_metatable(class)
+  local metatable = {
+    __name = class.__name, __newindex = remember, __call = call, __len = class.__len,
+    __index = function(self, key)
+      local value = class[key]
+      if value == nil and computed[key] then return computed[key](self) end
+      return value
+    end,
+    __pairs = function(self) return self:fields() end,
+    __tostring = function(self) return require "rille.nn.tree"(self) end,
+  }
+  instance_metatables[metatable] = class
+  metatable_of[class] = metatable
+  return metatable
+end
+
+local function construct(class, ...)
+  local state = { order = {}, placed = {}, buffers = {} }
+  local fields = { [STATE] = state, training = true }
+  local self = setmetatable(fields, metatable_of[class] or instance_metatable(class))
+  class.init(self, ...)
+  return self
+end
+
+-- A class: functions set in it are the methods of its instances; calling it makes one.
+local function define(name, base)
+  if type(name) ~= "string" then fail.type("module", "name", "a string", name) end
+  return setmetatable({ __name = name }, {
+    __index = base or Module, __call = construct, __tostring = function() return "class " .. name end,
+  })
+end
+
+function Module.init() end
+
+function Module:forward()
+  fail.state(self.__name, "has no forward")
+end
+
+-- A tensor that is saved and moved with the module but not trained; { persistent = false } isn't saved.
+function Module:buffer(name, t, options)
+  if t ~= nil and not native.is_tensor(t) then fail.type("buffer", name, "a tensor", t) end
+  local state = rawget(self, STATE)
+  state.buffers[name] = { persistent = not (options and options.persistent == false) }
+  self[name] = t
+  return t
+end
+
+-- Iterates names and values of what was set, in order.
+function Module:fields()
+  local order, i = rawget(self, STATE).order, 0
+  return function()
+    local value
+    repeat
+      i = i + 1
+      if order[i] == nil then return nil end
+      value = rawget(self, order[i])
+    until value ~= nil
+    return order[i], value
+  end
+end
+
+-- Iterates names and child modules.
+function Module:named_children()
+  local next_field = self:fields()
+  return function()
+    for name, value in next_field do
+      if is_module(value) then return tostring(name), value end
+    end
+  end
+end
+
+-- Iterates names and tensors of this module alone: kind is "parameter" or "buffer".
+function Module:own_tensors(kind)
+  local next_field, buffers = self:fields(), rawget(self, STATE).buffers
+  return function()
+    for name, value in next_field do
+      local wanted
+      if kind == "parameter" then
+        wanted = parameter.is(value) and not buffers[name]
+      else
+        wanted = buffers[name] and native.is_tensor(value)
+      end
+      if wanted then return tostring(name), value, buffers[name] end
+    end
+  end
+end
+
+return {
+  Module = Module, define = define, is_module = is_module, STATE = STATE,
+  class_of = function(module) return instance_metatables[getmetatable(module)] end,
+  state = function(module) return rawget(module, STATE) end,
+}

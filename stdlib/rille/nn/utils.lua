@@ -1,0 +1,52 @@
+-- Work on lists of parameters: clipping gradients, and parameters as one vector.
+local rille = require "rille"
+local native = require "rille.native"
+local fail = require "rille.fail"
+local read_options = require "rille.options"
+
+local utils = {}
+
+local function gradients(params)
+  local list = {}
+  for _, t in ipairs(native.is_tensor(params) and { params } or params) do
+    local grad = t.grad
+    if grad then list[#list + 1] = grad end
+  end
+  return list
+end
+
+-- Scales all gradients by min(1, max / (norm + 1e-6)) and returns the norm of before, a tensor. A norm that
+-- is not finite leaves the gradients as they are.
+function utils.clip_grad_norm_(params, max, options)
+  options = read_options("clip_grad_norm_", options, { { "p", 2 }, { "error_if_nonfinite", false } })
+  if type(max) ~= "number" then fail.type("clip_grad_norm_", "max", "a number", max) end
+  local grads = gradients(params)
+  if #grads == 0 then return rille.tensor(0.0) end
+  local norm = native.clip_norm(grads, max, options.p)
+  if options.error_if_nonfinite and not norm:isfinite():item() then
+    fail.state("clip_grad_norm_", "the norm of the gradients is %s", tostring(norm:item()))
+  end
+  return norm
+end
+
+function utils.clip_grad_value_(params, max)
+  local _ <close> = rille.no_grad()
+  for _, grad in ipairs(gradients(params)) do grad:clamp_(-max, max) end
+end
+
+function utils.parameters_to_vector(params)
+  local flat = {}
+  for i, t in ipairs(params) do flat[i] = t:flatten() end
+  return rille.cat(flat, 1)
+end
+
+function utils.vector_to_parameters(vector, params)
+  local _ <close> = rille.no_grad()
+  local first = 1
+  for _, t in ipairs(params) do
+    t:copy_(vector:narrow(1, first, t:numel()):reshape(t:shape()))
+    first = first + t:numel()
+  end
+end
+
+return utils

@@ -1,0 +1,224 @@
+-- What every optimizer shares: groups of parameters with options of their own, the step, and its state by
+-- parameter name. A parameter without a gradient is skipped and its own step count stands still.
+local rille = require "rille"
+local native = require "rille.native"
+local fail = require "rille.fail"
+local parameter = require "rille.parameter"
+local read_options = require "rille.options"
+
+local Optimizer = {}
+
+local common = { { "maximize", false }, { "master_weights", false }, { "state_dtype" } }
+
+local function known_options(kind)
+  local list = table.move(kind.options, 1, #kind.options, 1, {})
+  return table.move(common, 1, #common, #list + 1, list)
+end
+
+local function check_ranges(op, group)
+  for _, name in ipairs { "lr", "weight_decay", "eps", "momentum" } do
+    if group[name] and not (group[name] >= 0) then
+      fail.argument(op, "'%s' must not be negative, got %s", name, tostring(group[name]))
+    end
+  end
+  for i, beta in ipairs(group.betas or {}) do
+    if not (beta >= 0 and beta < 1) then
+      fail.argument(op, "beta %d must be in [0, 1), got %s", i, tostring(beta))
+    end
+  end
+end
+
+-- `params` is a list of tensors or of groups { params = list, lr = ... }.
+function Optimizer.new(name, kind, params, options)
+  local self = setmetatable({}, Optimizer)
+  self.name, self.kind, self.step_count = name, kind, 0
+  self.groups, self.state, self.held = {}, {}, {}
+  self.known = known_options(kind)
+  self.defaults = read_options(name, options, self.known)
+  if type(params) ~= "table" then
+    fail.type(name, "params", "a list of tensors or groups", params)
+  elseif #params == 0 then
+    fail.argument(name, "the list of parameters is empty")
+  end
+  if native.is_tensor(params[1]) then params = { { params = params } } end
+  for _, group in ipairs(params) do self:add_group(group) end
+  return self
+end
+
+function Optimizer:add_group(group)
+  local own, list = {}, group.params
+  if native.is_tensor(list) then list = { list } end
+  if type(list) ~= "table" then fail.type(self.name, "params", "a list of tensors", list) end
+  for _, entry in ipairs(self.known) do own[entry[1]] = self.defaults[entry[1]] end
+  local given = {}
+  for key, value in pairs(group) do
+    if key ~= "params" then given[key] = value end
+  end
+  for key in pairs(given) do own[key] = read_options(self.name, given, self.known)[key] end
+  check_ranges(self.name, own)
+  local wrong = self.kind.check and self.kind.check(own)
+  if wrong then fail.option(self.name, "%s", wrong) end
+  own.params = {}
+  for i, t in ipairs(list) do
+    if not native.is_tensor(t) then fail.type(self.name, "params[" .. i .. "]", "a tensor", t) end
+    if not t.is_leaf then fail.argument(self.name, "params[%d] is no leaf: it was computed", i) end
+    if self.held[t] then fail.argument(self.name, "params[%d] is there twice", i) end
+    self.held[t] = true
+    own.params[i] = t
+  end
+  self.groups[#self.groups + 1] = own
+  return self
+end
+
+function Optimizer:zero_grad(options)
+  local keep = options and options.set_to_none == false
+  for _, group in ipairs(self.groups) do
+    for _, t in ipairs(group.params) do
+      if not keep then
+        t.grad = nil
+      elseif t.grad then
+        t.grad:zero_()
+      end
+    end
+  end
+end
+
+-- The table of a parameter's state tensors, made when it first has a gradient.
+function Optimizer:state_of(t, group)
+  local state = self.state[t]
+  if state then return state end
+  state = { step = 0 }
+  for _, name in ipairs(self.kind.state(group)) do
+    state[name] = rille.zeros_like(t, { dtype = group.state_dtype, requires_grad = false })
+  end
+  if group.master_weights and t.dtype ~= "f32" and t.dtype ~= "f64" then
+    state.master = t:detach():to("f32")
+  end
+  self.state[t] = state
+  return state
+end
+
+-- Parameters that have a gradient, in batches of equal step count (one batch, nearly always).
+local function batches_of(self, group)
+  local batches, by_step = {}, {}
+  for _, t in ipairs(group.params) do
+    local grad = t.grad
+    if grad then
+      local state = self:state_of(t, group)
+      state.step = state.step + 1
+      local batch = by_step[state.step]
+      if not batch then
+        batch = { step = state.step, params = {}, grads = {}, states = {} }
+        by_step[state.step], batches[#batches + 1] = batch, batch
+      end
+      local n = #batch.params + 1
+      batch.params[n], batch.grads[n], batch.states[n] = t, grad, state
+    end
+  end
+  return batches
+end
+
+-- The closure computes the loss anew and runs backward; its loss is returned.
+function Optimizer:step(closure)
+  local loss
+  if closure then loss = rille.enable_grad(closure) end
+  local _ <close> = rille.no_grad()
+  for _, group in ipairs(self.groups) do
+    for _, batch in ipairs(batches_of(self, group)) do
+      native.optimizer_step(self.name, batch.params, batch.grads, batch.states, group, batch.step)
+    end
+  end
+  self.step_count = self.step_count + 1
+  return loss
+end
+
+-- Parameters as { key, tensor } in order: by name where every name is known and no two are equal, else by
+-- position.
+local function keyed(self)
+  local list, seen, named = {}, {}, true
+  for _, group in ipairs(self.groups) do
+    for _, t in ipairs(group.params) do
+      local name = parameter.name(t)
+      named = named and name ~= nil and not seen[name]
+      if name then seen[name] = true end
+      list[#list + 1] = { name, t }
+    end
+  end
+  for i, entry in ipairs(list) do
+    if not named then entry[1] = tostring(i) end
+  end
+  return list
+end
+
+local function scalars(group)
+  local copy = {}
+  for key, value in pairs(group) do
+    if key ~= "params" then copy[key] = value end
+  end
+  return copy
+end
+
+function Optimizer:state_dict()
+  local dict = { kind = self.name, step_count = self.step_count, groups = {}, state = {} }
+  for i, group in ipairs(self.groups) do dict.groups[i] = scalars(group) end
+  for _, entry in ipairs(keyed(self)) do
+    local state = self.state[entry[2]]
+    if state then
+      local copy = {}
+      for key, value in pairs(state) do copy[key] = value end
+      dict.state[entry[1]] = copy
+    end
+  end
+  return dict
+end
+
+function Optimizer:load_state_dict(dict)
+  local op = self.name .. ".load_state_dict"
+  if dict.kind ~= self.name then
+    fail.state(op, "the state is of %s", tostring(dict.kind))
+  elseif #dict.groups ~= #self.groups then
+    fail.state(op, "the state has %d groups, this optimizer %d", #dict.groups, #self.groups)
+  end
+  local by_key, unknown = {}, {}
+  for _, entry in ipairs(keyed(self)) do by_key[entry[1]] = entry[2] end
+  for key in pairs(dict.state) do
+    if not by_key[key] then unknown[#unknown + 1] = key end
+  end
+  table.sort(unknown)
+  if unknown[1] then fail.state(op, "state of unknown parameters: %s", table.concat(unknown, ", ")) end
+  local state = {}
+  for key, saved in pairs(dict.state) do
+    local t, copy = by_key[key], {}
+    for name, value in pairs(saved) do
+      copy[name] = native.is_tensor(value) and value:to(t.device):clone() or value
+    end
+    state[t] = copy
+  end
+  for i, group in ipairs(dict.groups) do
+    for name, value in pairs(group) do self.groups[i][name] = value end
+  end
+  self.state, self.step_count = state, dict.step_count
+end
+
+function Optimizer.__index(self, key)
+  if key == "param_groups" then return rawget(self, "groups") end
+  return Optimizer[key]
+end
+
+function Optimizer:__tostring()
+  local lines = { self.name .. " (" }
+  for i, group in ipairs(self.groups) do
+    local parts = {}
+    for _, entry in ipairs(self.known) do
+      local value = group[entry[1]]
+      if type(value) == "table" then value = "{" .. table.concat(value, ", ") .. "}" end
+      if value ~= nil and value ~= false then parts[#parts + 1] = entry[1] .. " = " .. tostring(value) end
+    end
+    lines[#lines + 1] = ("  group %d: %d parameters, %s"):format(i, #group.params, table.concat(parts, ", "))
+  end
+  return table.concat(lines, "\n") .. "\n)"
+end
+
+Optimizer.__name = "Optimizer"
+
+return Optimizer

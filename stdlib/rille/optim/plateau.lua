@@ -1,0 +1,64 @@
+-- Lowers the rate when a metric has stopped improving: schedule:step(metric).
+local fail = require "rille.fail"
+local read_options = require "rille.options"
+
+local Plateau = { __name = "Schedule" }
+Plateau.__index = Plateau
+
+local known = {
+  { "mode", "min" }, { "factor", 0.1 }, { "patience", 10 }, { "threshold", 1e-4 },
+  { "threshold_mode", "rel" }, { "cooldown", 0 }, { "min_lr", 0.0 }, { "eps", 1e-8 },
+}
+
+local function new(optimizer, options)
+  local self = setmetatable({ name = "Plateau", optimizer = optimizer }, Plateau)
+  self.options = read_options("Plateau", options, known)
+  if self.options.mode ~= "min" and self.options.mode ~= "max" then
+    fail.argument("Plateau", "'mode' must be 'min' or 'max', got '%s'", self.options.mode)
+  end
+  if self.options.factor >= 1 then fail.argument("Plateau", "'factor' must be below 1") end
+  self.best = self.options.mode == "min" and math.huge or -math.huge
+  self.bad, self.resting = 0, 0
+  return self
+end
+
+local function better(self, metric)
+  local o, best = self.options, self.best
+  local sign = o.mode == "min" and -1 or 1
+  local margin = o.threshold_mode == "rel" and math.abs(best) * o.threshold or o.threshold
+  if best == math.huge or best == -math.huge then return metric == metric end
+  return sign * metric > sign * best + margin
+end
+
+-- Returns whether the rate was lowered.
+function Plateau:step(metric)
+  if type(metric) ~= "number" then metric = metric:item() end
+  if better(self, metric) then
+    self.best, self.bad = metric, 0
+  else
+    self.bad = self.bad + 1
+  end
+  if self.resting > 0 then
+    self.resting, self.bad = self.resting - 1, 0
+  end
+  if self.bad <= self.options.patience then return false end
+  self.resting, self.bad = self.options.cooldown, 0
+  local lowered = false
+  for _, group in ipairs(self.optimizer.groups) do
+    local rate = math.max(group.lr * self.options.factor, self.options.min_lr)
+    if group.lr - rate > self.options.eps then
+      group.lr, lowered = rate, true
+    end
+  end
+  return lowered
+end
+
+function Plateau:state_dict()
+  return { best = self.best, bad = self.bad, resting = self.resting }
+end
+
+function Plateau:load_state_dict(state)
+  self.best, self.bad, self.resting = state.best, state.bad, state.resting
+end
+
+return { new = new }

@@ -1,0 +1,71 @@
+/* Preloaded into a program, makes its N-th allocation fail: RILLE_FAIL_ALLOC=N, and
+   RILLE_FAIL_COUNT=k lets k in a row fail (default 1, 0 means every one from then on).
+   Allocations of the C library, the loader and libgomp are let through: those answer a failure by
+   ending the process, which is not ours to mend. Says on standard error that a failure was given,
+   so that the caller knows when N has passed the end. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern void* __libc_malloc(size_t);
+extern void* __libc_calloc(size_t, size_t);
+extern void* __libc_realloc(void*, size_t);
+extern void* __libc_memalign(size_t, size_t);
+
+static atomic_long calls;
+static long first = -1, last;
+
+__attribute__((constructor)) static void read_settings(void) {
+  const char* at = getenv("RILLE_FAIL_ALLOC");
+  const char* count = getenv("RILLE_FAIL_COUNT");
+  const long n = count ? atol(count) : 1;
+  if (at == NULL) return;
+  first = atol(at);
+  last = n == 0 ? __LONG_MAX__ : first + n - 1;
+}
+
+static int is_spared(const void* caller) {
+  Dl_info where;
+  if (!dladdr(caller, &where) || !where.dli_fname) return 1;
+  return strstr(where.dli_fname, "libgomp") || strstr(where.dli_fname, "/libc.so") ||
+         strstr(where.dli_fname, "/ld-linux") || strstr(where.dli_fname, "libdl");
+}
+
+static int fails(const void* caller) {
+  if (first < 0) return 0;
+  const long call = atomic_fetch_add(&calls, 1) + 1;
+  if (call < first || call > last || is_spared(caller)) return 0;
+  static const char note[] = "failing_malloc: gave a failure\n";
+  static atomic_flag said = ATOMIC_FLAG_INIT;
+  if (!atomic_flag_test_and_set(&said) && write(2, note, sizeof note - 1) < 0) _exit(99);
+  errno = ENOMEM;
+  return 1;
+}
+
+#define CALLER __builtin_return_address(0)
+
+__attribute__((visibility("default"))) void* malloc(size_t size) {
+  return fails(CALLER) ? NULL : __libc_malloc(size);
+}
+__attribute__((visibility("default"))) void* calloc(size_t count, size_t size) {
+  return fails(CALLER) ? NULL : __libc_calloc(count, size);
+}
+__attribute__((visibility("default"))) void* realloc(void* old, size_t size) {
+  return fails(CALLER) ? NULL : __libc_realloc(old, size);
+}
+__attribute__((visibility("default"))) void* memalign(size_t align, size_t size) {
+  return fails(CALLER) ? NULL : __libc_memalign(align, size);
+}
+__attribute__((visibility("default"))) void* aligned_alloc(size_t align, size_t size) {
+  return fails(CALLER) ? NULL : __libc_memalign(align, size);
+}
+__attribute__((visibility("default"))) int posix_memalign(void** out, size_t align, size_t size) {
+  if (fails(CALLER)) return ENOMEM;
+  *out = __libc_memalign(align, size);
+  return *out ? 0 : ENOMEM;
+}
