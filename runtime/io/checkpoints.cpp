@@ -42,7 +42,7 @@ std::optional<std::string> fault(const std::string& path) {
 
 Error none_usable(const std::string& folder, const std::vector<Rejected>& rejected) {
   Error error = fail(Kind::data, "E_CKPT_TORN", "no usable checkpoint in '{}'", shown(folder));
-  for (const Rejected& r : rejected) error = std::move(error).fact(r.reason);
+  for (const Rejected& r : rejected) (void)std::move(error).fact(r.reason);  // stays where it is
   return error;
 }
 
