@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace rille::test {
@@ -26,6 +27,11 @@ class TempDir {
  private:
   std::string path_;
 };
+
+/// Writes plainly: a test that makes thousands of files has no time for fsync.
+inline void put_file(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
 
 /// tests/support/fixtures/<name>
 inline std::string fixture(const std::string& name) {

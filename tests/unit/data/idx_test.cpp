@@ -10,11 +10,11 @@ using namespace rille::data;
 using rille::DType;
 using rille::Error;
 using rille::io::read_text;
-using rille::io::write_text_atomic;
 using rille::test::code_of;
 using rille::test::error_of;
 using rille::test::fixture;
 using rille::test::mentions;
+using rille::test::put_file;
 using rille::test::TempDir;
 
 namespace {
@@ -53,20 +53,20 @@ TEST_CASE("idx: plain and gzip files", "[data]") {
 
 TEST_CASE("idx: the other element types", "[data]") {
   TempDir dir;
-  write_text_atomic(dir / "f", idx(0x0b, {2}, std::string("\x01\x02\xff\xfe", 4)));
+  put_file(dir / "f", idx(0x0b, {2}, std::string("\x01\x02\xff\xfe", 4)));
   CHECK(values<int16_t>(read_idx(dir / "f")) == std::vector<int16_t>{258, -2});
-  write_text_atomic(dir / "f", idx(0x0d, {1}, std::string("\x3f\x80\x00\x00", 4)));
+  put_file(dir / "f", idx(0x0d, {1}, std::string("\x3f\x80\x00\x00", 4)));
   CHECK(values<float>(read_idx(dir / "f")) == std::vector<float>{1.0f});
-  write_text_atomic(dir / "f", idx(0x09, {2}, "\x80\x7f"));
+  put_file(dir / "f", idx(0x09, {2}, "\x80\x7f"));
   CHECK(values<int8_t>(read_idx(dir / "f")) == std::vector<int8_t>{-128, 127});
-  write_text_atomic(dir / "f", idx(0x08, {0, 28, 28}, ""));
+  put_file(dir / "f", idx(0x08, {0, 28, 28}, ""));
   CHECK(read_idx(dir / "f").bytes.empty());
 }
 
 TEST_CASE("idx: broken files say where and what", "[data]") {
   TempDir dir;
   const auto error = [&](const std::string& bytes) {
-    write_text_atomic(dir / "f", bytes);
+    put_file(dir / "f", bytes);
     return error_of([&] { read_idx(dir / "f"); });
   };
   const auto check = [&](const std::string& bytes, const char* word) {
@@ -85,7 +85,7 @@ TEST_CASE("idx: broken files say where and what", "[data]") {
   check(idx(0x08, {0xffffffff, 0xffffffff, 0xffffffff}, "x"), "byte 4");
   check(idx(0x0e, {0xffffffff}, "x"), "byte 4");
   check(idx(0x0e, {0x10000000}, "x"), "wanted 2147483648 bytes");
-  write_text_atomic(dir / "f", idx(0x08, {3}, "xxx"));
+  put_file(dir / "f", idx(0x08, {3}, "xxx"));
   CHECK(code_of([&] { read_idx(dir / "f", 2); }) == "E_FORMAT");
 }
 
@@ -93,13 +93,13 @@ TEST_CASE("idx: gzip cut at every length, every byte damaged", "[data]") {
   TempDir dir;
   const std::string good = read_text(fixture("io/images.idx3-ubyte.gz"));
   for (size_t n = 0; n < good.size(); ++n) {
-    write_text_atomic(dir / "f", good.substr(0, n));
+    put_file(dir / "f", good.substr(0, n));
     REQUIRE(code_of([&] { read_idx(dir / "f"); }) == "E_FORMAT");
   }
   for (size_t at = 0; at < good.size(); ++at) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 0x55);
-    write_text_atomic(dir / "f", bad);
+    put_file(dir / "f", bad);
     IdxArray a;
     const std::string code = code_of([&] { a = read_idx(dir / "f"); });
     INFO("byte " << at);
@@ -109,6 +109,6 @@ TEST_CASE("idx: gzip cut at every length, every byte damaged", "[data]") {
     else
       REQUIRE(code == "E_FORMAT");
   }
-  write_text_atomic(dir / "f", good + "junk");
+  put_file(dir / "f", good + "junk");
   CHECK(code_of([&] { read_idx(dir / "f"); }) == "E_FORMAT");
 }

@@ -13,6 +13,7 @@ using rille::test::code_of;
 using rille::test::error_of;
 using rille::test::fixture;
 using rille::test::mentions;
+using rille::test::put_file;
 using rille::test::TempDir;
 
 namespace {
@@ -90,7 +91,7 @@ TEST_CASE("npy: numpy's bytes exactly", "[io]") {
 TEST_CASE("npy: hostile headers", "[io]") {
   TempDir dir;
   const auto open = [&](const std::string& bytes) {
-    write_text_atomic(dir / "f", bytes);
+    put_file(dir / "f", bytes);
     return code_of([&] { open_npy(dir / "f"); });
   };
   const auto sized = [](const std::string& shape) {
@@ -128,7 +129,7 @@ TEST_CASE("npy: every length that a file can be cut to, and bytes behind the end
   float x[6];
   for (size_t n = 0; n <= good.size() + 1; ++n) {
     if (n == good.size()) continue;
-    write_text_atomic(dir / "f", n < good.size() ? good.substr(0, n) : good + "x");
+    put_file(dir / "f", n < good.size() ? good.substr(0, n) : good + "x");
     REQUIRE(code_of([&] { open_npy(dir / "f").read(x); }) == "E_FORMAT");
   }
 }
@@ -174,7 +175,7 @@ TEST_CASE("npz: every byte damaged, every length cut: the same arrays or a typed
   write_npz(dir / "good", {{"x", {DType::f32, {6}, kF4.data()}}}, {.compress = true});
   const std::string good = read_text(dir / "good");
   const auto outcome = [&](const std::string& bytes) -> std::string {
-    write_text_atomic(dir / "bad", bytes);
+    put_file(dir / "bad", bytes);
     return code_of([&] {
       const NpzFile file(dir / "bad");
       for (const std::string& n : file.names())
@@ -202,7 +203,7 @@ TEST_CASE("npz: a bomb costs no more memory than its header can prove", "[io]") 
   const size_t central = bytes.rfind("PK\x01\x02");
   const uint32_t lie = uint32_t{1} << 31;
   std::memcpy(&bytes[central + 24], &lie, 4);
-  write_text_atomic(dir / "f", bytes);
+  put_file(dir / "f", bytes);
   std::vector<char> out(4 << 20);
   CHECK(code_of([&] { NpzFile(dir / "f").open("x").read(out.data()); }) == "E_FORMAT");
 }

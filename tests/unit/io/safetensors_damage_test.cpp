@@ -16,6 +16,7 @@ using rille::Error;
 using rille::test::code_of;
 using rille::test::error_of;
 using rille::test::mentions;
+using rille::test::put_file;
 using rille::test::TempDir;
 
 namespace {
@@ -66,7 +67,7 @@ TEST_CASE("damage: every byte of a file, flipped in every bit and set to common 
       if (c == good[at]) continue;
       std::string bad = good;
       bad[at] = c;
-      write_text_atomic(dir / "bad", bad);
+      put_file(dir / "bad", bad);
       std::string got;
       const std::string code = code_of([&] { got = content(dir / "bad"); });
       INFO("byte " << at << " of " << good.size() << " is " << int(c) << ", code " << code);
@@ -87,12 +88,12 @@ TEST_CASE("damage: every length that a file can be cut to", "[io]") {
   write_sample(dir / "f");
   const std::string good = read_text(dir / "f");
   for (size_t n = 0; n < good.size(); ++n) {
-    write_text_atomic(dir / "bad", good.substr(0, n));
+    put_file(dir / "bad", good.substr(0, n));
     const Error e = error_of([&] { content(dir / "bad"); });
     REQUIRE(e.code() == "E_FORMAT");
     REQUIRE(mentions(e, "/bad'"));
   }
-  write_text_atomic(dir / "bad", good + '\0');
+  put_file(dir / "bad", good + '\0');
   CHECK(code_of([&] { content(dir / "bad"); }) == "E_FORMAT");
 }
 
@@ -102,7 +103,7 @@ TEST_CASE("damage: a flipped bit names the tensor, wherever it is read", "[io]")
   std::string bytes = read_text(dir / "f");
   bytes[bytes.size() - 4] =
       static_cast<char>(bytes[bytes.size() - 4] ^ 4);  // in weight's last value
-  write_text_atomic(dir / "f", bytes);
+  put_file(dir / "f", bytes);
   SafetensorsFile file(dir / "f");
   float x[6];
   for (const Error& e :
@@ -123,7 +124,7 @@ TEST_CASE("damage: checksums that do not fit the tensors", "[io]") {
     const std::string json = "{\"__metadata__\":{" + metadata +
                              "},\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}";
     const uint64_t n = json.size();
-    write_text_atomic(dir / "f", std::string(reinterpret_cast<const char*>(&n), 8) + json + "x");
+    put_file(dir / "f", std::string(reinterpret_cast<const char*>(&n), 8) + json + "x");
     return code_of([&] { content(dir / "f"); });
   };
   CHECK(with("\"k\":\"v\"").empty());

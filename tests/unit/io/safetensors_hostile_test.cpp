@@ -14,6 +14,7 @@ using namespace rille::io;
 using rille::Error;
 using rille::test::error_of;
 using rille::test::mentions;
+using rille::test::put_file;
 using rille::test::TempDir;
 
 namespace {
@@ -31,7 +32,7 @@ std::string tensor(const std::string& dtype, const std::string& shape, const std
 
 Error open_error(const std::string& bytes) {
   static const TempDir dir;
-  write_text_atomic(dir / "f", bytes);
+  put_file(dir / "f", bytes);
   return error_of([] { SafetensorsFile file(dir / "f"); });
 }
 
@@ -45,7 +46,7 @@ void check_refused(const std::string& bytes, const std::string& word = "") {
 
 void check_accepted(const std::string& bytes) {
   const TempDir dir;
-  write_text_atomic(dir / "f", bytes);
+  put_file(dir / "f", bytes);
   CHECK_NOTHROW(SafetensorsFile(dir / "f"));
 }
 
@@ -62,7 +63,7 @@ TEST_CASE("hostile safetensors: lengths", "[io]") {
   check_refused(packed(3, "{}"));
   check_refused(packed(100000001, std::string(1000, ' ')));
   TempDir dir;
-  write_text_atomic(dir / "sparse", packed(uint64_t{1} << 40, "{}"));
+  put_file(dir / "sparse", packed(uint64_t{1} << 40, "{}"));
   if (::truncate((dir / "sparse").c_str(), off_t{1} << 43) == 0) {
     const Error e = error_of([&] { SafetensorsFile file(dir / "sparse"); });
     CHECK(mentions(e, "at most 16777216"));
