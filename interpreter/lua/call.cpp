@@ -13,11 +13,8 @@ namespace {
 
 constexpr int kDepth = 64;
 
-// Work that may raise, from where nothing may: a light C function under pcall.
-struct Protected {
-  Interpreter* in;
-  void* data;
-};
+// A raised Lua value that crosses C++ frames; its registry reference is freed when it is raised again.
+bool native_guarded(lua_State* L, Interpreter& in, Native function, size_t& first, int& raised) noexcept;
 
 int reference_body(lua_State* L) {
   // 1: light userdata int*, 2: the value
@@ -39,15 +36,12 @@ int make_reference(lua_State* L, int i) {
   return reference;
 }
 
-void free_dropped(lua_State*, Interpreter& in) { in.dropped.clear(); }
-
 int native_entry(lua_State* L) {
   const auto function = reinterpret_cast<Native>(lua_touserdata(L, lua_upvalueindex(1)));
   Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(2)));
   luaL_checkstack(L, 32, "rille");
-  // Results of an outer native that calls back into Lua are set aside by guarded() below.
-  extern bool native_guarded(lua_State*, Interpreter&, Native, size_t&, int&) noexcept;
-  size_t first = 0;
+  follow_coroutine(L, in);
+  size_t first = 0;  // an outer native that called back into Lua has results there, too
   int lua_error_reference = LUA_NOREF;
   if (!native_guarded(L, in, function, first, lua_error_reference)) {
     if (lua_error_reference != LUA_NOREF) {
@@ -65,10 +59,8 @@ int native_entry(lua_State* L) {
   return n;
 }
 
-}  // namespace
-
 bool native_guarded(lua_State* L, Interpreter& in, Native function, size_t& first, int& lua_error_reference) noexcept {
-  const Entered entered(in);
+  const Entered entered(in, L);
   first = in.results.size();
   try {
     Call call(L, in);
@@ -87,9 +79,13 @@ bool native_guarded(lua_State* L, Interpreter& in, Native function, size_t& firs
   return false;
 }
 
+}  // namespace
+
 // ---- callbacks -----------------------------------------------------------------------------------
 
-Callback::~Callback() { luaL_unref(in_.L, LUA_REGISTRYINDEX, reference_); }
+Callback::~Callback() {
+  if (in_.L) luaL_unref(in_.L, LUA_REGISTRYINDEX, reference_);
+}
 
 namespace {
 
@@ -114,15 +110,13 @@ int invoke_body(lua_State* L) {
 }  // namespace
 
 std::vector<Value> Callback::operator()(std::vector<Value> arguments) const {
-  lua_State* L = in_.L;
+  lua_State* L = in_.running ? in_.running : in_.L;
   const int top = lua_gettop(L);
   if (!lua_checkstack(L, 16)) throw std::bad_alloc();
   Invocation call{&in_, reference_, &arguments};
   lua_pushcfunction(L, invoke_body);
   lua_pushlightuserdata(L, &call);
-  Context* before = Context::enter(&in_.context);
   const int status = lua_pcall(L, 1, LUA_MULTRET, 0);
-  Context::enter(before);
   if (status != LUA_OK) {
     std::string text;
     if (lua_type(L, -1) == LUA_TSTRING) text = lua_tolstring(L, -1, nullptr);

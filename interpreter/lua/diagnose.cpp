@@ -1,11 +1,13 @@
 #include "interpreter/lua/diagnose.h"
 
+#include <lua.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <fstream>
 #include <mutex>
-#include <numeric>
+#include <sstream>
 #include <unordered_set>
 
 #include "interpreter/lua/box.h"
@@ -153,7 +155,8 @@ void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, cons
   const int top = lua_gettop(L);
   lua_Debug ar;
   const bool framed = user_frame(L, ar);
-  Raised r{std::move(error), {}, {}};
+  const std::string kind(name(error.kind()));
+  Raised r{std::move(error), {}, {}, kind, 1};
   if (framed) r.where = fmt::format("{}:{}", shown_source(ar), ar.currentline);
   r.text = framed ? fmt::format("{}: {}", r.where, r.error.what()) : std::string(r.error.what());
   for (const std::string& fact : r.error.facts()) r.text += "\n     " + fact;
@@ -168,13 +171,15 @@ void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, cons
 int raise_prepared(lua_State* L, Interpreter& in) {
   const Raised& r = *in.raised;
   lua_createtable(L, 0, 8);
-  set_string(L, "kind", std::string(name(r.error.kind())));
+  set_string(L, "kind", r.kind);
   set_string(L, "code", r.error.code());
   if (!r.error.op().empty()) set_string(L, "op", r.error.op());
   set_string(L, "message", r.error.text());
   if (!r.error.hint().empty()) set_string(L, "hint", r.error.hint());
   if (!r.where.empty()) set_string(L, "where", r.where);
   set_string(L, "text", r.text);
+  lua_pushinteger(L, r.status);
+  lua_setfield(L, -2, "status");
   lua_createtable(L, static_cast<int>(r.error.facts().size()), 0);
   for (size_t i = 0; i < r.error.facts().size(); ++i) {
     lua_pushlstring(L, r.error.facts()[i].data(), r.error.facts()[i].size());
@@ -185,6 +190,67 @@ int raise_prepared(lua_State* L, Interpreter& in) {
   lua_setmetatable(L, -2);
   in.raised.reset();
   return lua_error(L);
+}
+
+namespace {
+
+std::string string_field(lua_State* L, const char* key) {
+  std::string out;
+  lua_pushnil(L);
+  while (lua_next(L, 1)) {
+    if (lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TSTRING &&
+        std::string_view(lua_tolstring(L, -2, nullptr)) == key)
+      out = lua_tolstring(L, -1, nullptr);
+    lua_settop(L, -2);
+  }
+  return out;
+}
+
+Kind kind_named(const std::string& text) {
+  for (int k = 0; k <= static_cast<int>(Kind::internal); ++k)
+    if (name(static_cast<Kind>(k)) == text) return static_cast<Kind>(k);
+  return Kind::argument;
+}
+
+void prepare_from_table(lua_State* L, Interpreter& in) noexcept {
+  try {
+    const std::string kind = string_field(L, "kind");
+    Error e(kind_named(kind), string_field(L, "code"), string_field(L, "message"));
+    e.op(string_field(L, "op"));
+    if (std::string hint = string_field(L, "hint"); !hint.empty()) e = std::move(e).hint(std::move(hint));
+    int status = kind == "usage" ? 2 : 1;
+    for (lua_pushnil(L); lua_next(L, 1); lua_settop(L, -2)) {
+      if (lua_type(L, -2) != LUA_TSTRING) continue;
+      const std::string_view key = lua_tolstring(L, -2, nullptr);
+      if (key == "status" && lua_type(L, -1) == LUA_TNUMBER)
+        status = static_cast<int>(lua_tointegerx(L, -1, nullptr));
+      if (key != "facts" || lua_type(L, -1) != LUA_TTABLE) continue;
+      const lua_Unsigned n = lua_rawlen(L, -1);
+      for (lua_Unsigned i = 1; i <= n; ++i) {
+        lua_rawgeti(L, -1, static_cast<lua_Integer>(i));
+        if (lua_type(L, -1) == LUA_TSTRING) e = std::move(e).fact(lua_tolstring(L, -1, nullptr));
+        lua_settop(L, -2);
+      }
+    }
+    diagnose(L, in, std::move(e), nullptr, nullptr);
+    in.raised->kind = kind;
+    in.raised->status = status;
+    // A wrong command line or a quiet end has no place in the script.
+    if (kind == "usage" || kind == "exit") in.raised->text = in.raised->error.what();
+  } catch (...) {  // no Lua call above can raise: this is want of memory only
+    in.raised.emplace(Raised{Error(Kind::memory, "E_OOM", ""), {}, "out of memory", "memory", 1});
+  }
+}
+
+}  // namespace
+
+int raise_from_table(lua_State* L) {
+  Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(1)));
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  luaL_checkstack(L, 16, "rille");
+  prepare_from_table(L, in);
+  return raise_prepared(L, in);
 }
 
 void make_error_metatable(lua_State* L) {

@@ -13,6 +13,9 @@ Site user_site(lua_State* L);
 /// Fills in `in.raised`. `args` are the stack indices of the op's fields (0: not given), or null.
 void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, const int* args);
 
+/// native.raise{ kind, code, op, message, hint, facts, status }: how the standard library raises.
+int raise_from_table(lua_State* L);
+
 /// Raises what diagnose prepared, as an error object. Does not return.
 int raise_prepared(lua_State* L, Interpreter& in);
 

@@ -1,5 +1,7 @@
 #include "interpreter/lua/generator.h"
 
+#include <lua.hpp>
+
 #include "core/fail.h"
 #include "interpreter/lua/box.h"
 #include "interpreter/lua/diagnose.h"

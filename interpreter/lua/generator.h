@@ -1,14 +1,16 @@
 // The random generator as scripts hold it: rille.generator(seed).
 #pragma once
-#include <lua.hpp>
-
 #include "interpreter/lua/interpreter.h"
+#include "interpreter/lua/value.h"
+
+struct lua_State;
 
 namespace rille::lua {
 
 class GeneratorObject : public Object {
  public:
   explicit GeneratorObject(Generator g) : generator(g) {}
+  static constexpr std::string_view kWhat = "a generator";
   std::string_view type() const override { return "rille.Generator"; }
   Generator generator;
 };

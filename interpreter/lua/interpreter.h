@@ -1,8 +1,6 @@
 // One Lua state with what Rille keeps beside it: the context that ops run in, the metatables by
 // address, the sources of loaded chunks for error texts, results and errors on their way into Lua.
 #pragma once
-#include <lua.hpp>
-
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +14,8 @@
 #include "core/error.h"
 #include "interpreter/lua/value.h"
 
+struct lua_State;
+
 namespace rille::lua {
 
 /// What a Lua error carries: the C++ error and where the script was.
@@ -23,10 +23,13 @@ struct Raised {
   Error error;
   std::string where;    // "mnist.lua:31"
   std::string text;     // everything, as __tostring shows it
+  std::string kind;     // "shape"; scripts' own kinds, too
+  int status = 1;       // what the program exits with if nobody catches it
 };
 
 struct Interpreter {
-  lua_State* L = nullptr;
+  lua_State* L = nullptr;        // the main thread; null once closed
+  lua_State* running = nullptr;  // the coroutine that called us last
   Context context;
   const void* tensor_metatable = nullptr;
   std::map<std::string, std::unique_ptr<char>, std::less<>> classes;  // address: registry key
@@ -39,7 +42,8 @@ struct Interpreter {
   std::vector<Value> results;
   std::vector<Tensor> tensors;
   std::optional<Raised> raised;
-  std::vector<CallbackRef> dropped;  // callbacks whose registry entries wait to be freed
+
+  lua_State* modes_of = nullptr;  // whose modes context.flags holds
 
   // Garbage the collector can't see: it is told of tensor bytes (reliability 5.4).
   int64_t bytes_after_collect = 0;
@@ -55,13 +59,26 @@ void pace_collector(lua_State* L, Interpreter& in);
 /// Enters the interpreter's context for the time of one call from Lua.
 class Entered {
  public:
-  explicit Entered(Interpreter& in) : before_(Context::enter(&in.context)) {}
-  ~Entered() { Context::enter(before_); }
+  Entered(Interpreter& in, lua_State* L)
+      : in_(in), thread_(std::exchange(in.running, L)), before_(Context::enter(&in.context)) {}
+  ~Entered() {
+    Context::enter(before_);
+    in_.running = thread_;
+  }
   Entered(const Entered&) = delete;
   Entered& operator=(const Entered&) = delete;
 
  private:
+  Interpreter& in_;
+  lua_State* thread_;
   Context* before_;
 };
+
+/// Modes (grad, inference, ...) belong to the coroutine: called where another one may be running.
+/// May raise for want of memory.
+void switch_modes(lua_State* L, Interpreter& in);
+inline void follow_coroutine(lua_State* L, Interpreter& in) {
+  if (L != in.modes_of) [[unlikely]] switch_modes(L, in);
+}
 
 }  // namespace rille::lua

@@ -39,7 +39,7 @@ Upvalues upvalues(lua_State* L) {
 
 // C++ lives and dies in here. False: an error was prepared.
 bool call_guarded(lua_State* L, const Upvalues& up, const Arranged& from, Box* const* boxes) noexcept {
-  const Entered entered(up.in);
+  const Entered entered(up.in, L);
   try {
     Arguments args(up.op);
     read_args(L, up.in, up.op, from, args.get());
@@ -90,6 +90,7 @@ int entry(lua_State* L) {
   const Upvalues up = upvalues(L);
   if (up.form == OpForm::unary_operator) lua_settop(L, 1);  // Lua passes the operand twice
   luaL_checkstack(L, kSlots, "rille");
+  follow_coroutine(L, up.in);
   Arranged from;
   arrange(L, up.op, lua_gettop(L), from);
   Box* boxes[4];
