@@ -15,6 +15,7 @@ OpFamily family_compare();
 OpFamily family_create();
 OpFamily family_reduce();
 OpFamily family_select();
+OpFamily family_strided();
 OpFamily family_view();
 
 }  // namespace rille

@@ -16,6 +16,7 @@ std::vector<const OpInfo*> collect() {
       family_create,  //
       family_reduce,  //
       family_select,  //
+      family_strided,  //
       family_view,    //
   };
   for (const auto family : families) {

@@ -35,7 +35,6 @@ void check_bool(const Tensor& t, const char* what) {
     throw dtype_error("'{}' must be bool, got {}", what, name(t.dtype())).of(what).hint("compare first, as in x:gt(0)");
 }
 
-Tensor zero_like(const Tensor& t) { return autograd::engine_ops().zeros_like(t); }
 Tensor either(const Tensor& a, const Tensor& b) { return call<LogicalOr>({a, b}); }
 
 }  // namespace
@@ -76,7 +75,8 @@ Meta MaskedFill::infer(const Args& a) {
   if (a.value.rank() != 0)
     throw shape_error("'value' must be a number or a 0-d tensor, got shape {}", to_string(a.value.shape())).of("value");
   if (category(a.value.dtype()) > category(a.x.dtype()))
-    throw dtype_error("a {} value does not fit into a tensor of {}", name(a.value.dtype()), name(a.x.dtype()));
+    throw dtype_error("a {} value does not fit into a tensor of {}", rille::name(a.value.dtype()),
+                      rille::name(a.x.dtype()));
   return pointwise_meta({&a.x, &a.mask}, a.x.dtype());
 }
 void MaskedFill::cpu(const Args& a, Tensor& y) { choose(a.mask, a.value, a.x, y); }
