@@ -13,9 +13,12 @@ OpFamily family_arith();
 OpFamily family_cast();
 OpFamily family_compare();
 OpFamily family_create();
+OpFamily family_math();
 OpFamily family_reduce();
+OpFamily family_rounding();
 OpFamily family_select();
 OpFamily family_strided();
+OpFamily family_trig();
 OpFamily family_view();
 
 }  // namespace rille

@@ -10,14 +10,17 @@ std::vector<const OpInfo*> collect() {
   std::vector<const OpInfo*> all;
   constexpr OpFamily (*families[])() = {
       family_activation,  //
-      family_arith,   //
-      family_cast,    //
+      family_arith,  //
+      family_cast,  //
       family_compare,  //
       family_create,  //
+      family_math,  //
       family_reduce,  //
+      family_rounding,  //
       family_select,  //
       family_strided,  //
-      family_view,    //
+      family_trig,  //
+      family_view,  //
   };
   for (const auto family : families) {
     const OpFamily ops = family();
