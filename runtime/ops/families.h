@@ -10,6 +10,8 @@ using OpFamily = std::vector<const OpInfo*>;
 
 OpFamily family_activation();
 OpFamily family_arith();
+OpFamily family_binary();
+OpFamily family_bitwise();
 OpFamily family_cast();
 OpFamily family_compare();
 OpFamily family_create();

@@ -11,6 +11,8 @@ std::vector<const OpInfo*> collect() {
   constexpr OpFamily (*families[])() = {
       family_activation,  //
       family_arith,  //
+      family_binary,  //
+      family_bitwise,  //
       family_cast,  //
       family_compare,  //
       family_create,  //
