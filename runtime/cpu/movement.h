@@ -10,6 +10,10 @@ void copy_strided(const Tensor& dst, const Tensor& src);
 /// All bytes 0. Contiguous tensors only.
 void clear(const Tensor& dst);
 
+/// The matrices in the last two dims: y = x where low <= column - row <= high, else 0. Any strides; y
+/// may be x.
+void keep_band(const Tensor& y, const Tensor& x, int64_t low, int64_t high);
+
 /// Counts through the indices of a shape in row-major order and keeps offsets of N operands in step.
 template <int N>
 class Walk {
