@@ -12,6 +12,7 @@ OpFamily family_arith();
 OpFamily family_cast();
 OpFamily family_create();
 OpFamily family_reduce();
+OpFamily family_strided();
 OpFamily family_view();
 
 }  // namespace rille

@@ -13,6 +13,7 @@ std::vector<const OpInfo*> collect() {
       family_cast,    //
       family_create,  //
       family_reduce,  //
+      family_strided,  //
       family_view,    //
   };
   for (const auto family : families) {
