@@ -56,7 +56,7 @@ function GPT:init(vocab, o)
   end
 end
 
-function GPT:forward(ids)                                -- [batch, time] i64 -> [batch, time, vocab]
+function GPT:forward(ids)                             -- [batch, time] i64 -> [batch, time, vocab]
   local _, t = ids:size()
   local x = self.tokens(ids) + self.places(rille.arange(0, t - 1, { device = ids.device }))
   for _, block in ipairs(self.blocks) do x = block(x) end
@@ -80,7 +80,7 @@ return rille.recipe {
     self.schedule = optim.warmup_cosine(self.optimizer,
       { warmup = args.warmup, steps = args.steps, min_lr = args.min_lr })
   end,
-  batches = function(self, args, split)                  -- an endless stream of random windows, resumable
+  batches = function(self, args, split)            -- an endless stream of random windows, resumable
     return data.windows(self[split], { length = args.context, batch = args.batch, shuffle = true })
   end,
   loss = function(self, batch)

@@ -16,7 +16,7 @@ constexpr int64_t kChunk = 1 << 16;      // elements of one result that one task
 constexpr int64_t kShortRow = 32;        // rows below this are folded side by side, as columns
 constexpr int64_t kFlushRows = 256;      // values a part takes before it is joined to its total
 constexpr int64_t kEnoughTiles = 64;     // so many tiles keep all threads busy without cutting rows
-constexpr int64_t kTaskElements = 1 << 15;
+constexpr int64_t kTaskElements = 1 << 16;  // enough to pay for waking a thread
 constexpr int64_t kTotal = 8;
 
 struct Dim {
@@ -191,7 +191,7 @@ Tiling cut(const Plan& p, List& outer) {
   t.wide = dense && t.column.size <= kBlock / 8 ? std::max<int64_t>(1, kBlock / 2 / t.column.size) : 1;
   t.rows_per_chunk = std::max<int64_t>(1, rows);
   if (t.outer * t.tiles < kEnoughTiles)
-    t.rows_per_chunk = ceil_div(std::max<int64_t>(32, kTaskElements / 2 / t.tile), t.wide) * t.wide;
+    t.rows_per_chunk = ceil_div(std::max<int64_t>(32, kChunk / 4 / t.tile), t.wide) * t.wide;
   t.chunks = std::max<int64_t>(1, ceil_div(rows, t.rows_per_chunk));
   return t;
 }
@@ -283,7 +283,7 @@ void by_columns(const Plan& p) {
   const Tiling t = cut(p, outer);
   const int64_t rows = p.reduced.count(), tiles = t.outer * t.tiles;
   const int64_t per_task = t.tile * std::min(rows, t.rows_per_chunk);
-  const int64_t grain = std::max<int64_t>(1, kTaskElements / 2 / std::max<int64_t>(1, per_task));
+  const int64_t grain = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, per_task));
   const int64_t tile_bytes = t.tile * kTotal;
   Scratch<char> totals(t.chunks > 1 ? tiles * t.chunks * tile_bytes : 0);
   const auto columns_of = [&](int64_t tile, At& at) {
