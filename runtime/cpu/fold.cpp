@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/threads.h"
+#include "cpu/movement.h"
 #include "cpu/row_access.h"
 
 namespace rille::cpu {
@@ -73,12 +74,7 @@ void fold_plane(const Windows& w, Lines&& lines, A* image) {
 
 void unfold_windows(const Windows& w, const Tensor& images, const Tensor& columns) {
   if (columns.numel() == 0) return;
-  switch (size_of(images.dtype())) {
-    case 8: return unfold_all<uint64_t>(w, images, columns);
-    case 4: return unfold_all<uint32_t>(w, images, columns);
-    case 2: return unfold_all<uint16_t>(w, images, columns);
-    default: return unfold_all<uint8_t>(w, images, columns);
-  }
+  with_unit(images.dtype(), [&]<class U>() { unfold_all<U>(w, images, columns); });
 }
 
 void fold_windows(const Windows& w, const Tensor& columns, const Tensor& images) {

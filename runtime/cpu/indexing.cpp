@@ -43,21 +43,14 @@ struct MinOf {
   template <class T> void operator()(T& y, T v) const { y = y < v || y != y ? y : v; }
 };
 
-// Calls f(functor, T()) for the functor of `how` and the type that holds `d`.
+// Calls f.operator()<T>(functor) for the functor of `how` and the type that holds `d`.
 template <class F>
 void with_combine(Combine how, DType d, F&& f) {
-  if (how == Combine::assign) {
-    switch (size_of(d)) {
-      case 8: return f(Assign{}, uint64_t());
-      case 4: return f(Assign{}, uint32_t());
-      case 2: return f(Assign{}, uint16_t());
-      default: return f(Assign{}, uint8_t());
-    }
-  }
+  if (how == Combine::assign) return with_unit(d, [&]<class U>() { f.template operator()<U>(Assign{}); });
   const auto typed = [&](auto functor) {
-    if (d == DType::f64) f(functor, double());
-    else if (d == DType::f32) f(functor, float());
-    else f(functor, int64_t());
+    if (d == DType::f64) f.template operator()<double>(functor);
+    else if (d == DType::f32) f.template operator()<float>(functor);
+    else f.template operator()<int64_t>(functor);
   };
   if (how == Combine::add) typed(AddTo{});
   else if (how == Combine::mul) typed(MulInto{});
@@ -167,15 +160,11 @@ void put_as(const F& f, const Rows& r, T* y, const T* values) {
 }  // namespace
 
 void take_rows(const Rows& r, const Tensor& x, const Tensor& values) {
-  with_combine(Combine::assign, x.dtype(), [&](Assign, auto unit) {
-    using T = decltype(unit);
-    take_as<T>(r, x.data_as<T>(), values.data_as<T>());
-  });
+  with_unit(x.dtype(), [&]<class U>() { take_as<U>(r, x.data_as<U>(), values.data_as<U>()); });
 }
 
 void put_rows(const Rows& r, const Tensor& y, const Tensor& values, Combine how) {
-  with_combine(how, y.dtype(), [&](auto functor, auto unit) {
-    using T = decltype(unit);
+  with_combine(how, y.dtype(), [&]<class T>(auto functor) {
     put_as(functor, r, y.data_as<T>(), values.data_as<T>());
   });
 }
@@ -234,16 +223,14 @@ void each_on_lines(T* data, const Strides& steps, const Tensor& ids, T* values, 
 }  // namespace
 
 void gather_lines(const Tensor& x, int dim, const Tensor& ids, const Tensor& values) {
-  with_combine(Combine::assign, x.dtype(), [&](Assign, auto unit) {
-    using T = decltype(unit);
-    each_on_lines<T>(x.data_as<T>(), x.strides(), ids, values.data_as<T>(), values.strides(), dim,
-                     [](const T* from, T* to) { *to = *from; });
+  with_unit(x.dtype(), [&]<class U>() {
+    each_on_lines<U>(x.data_as<U>(), x.strides(), ids, values.data_as<U>(), values.strides(), dim,
+                     [](const U* from, U* to) { *to = *from; });
   });
 }
 
 void scatter_lines(const Tensor& y, int dim, const Tensor& ids, const Tensor& values, Combine how) {
-  with_combine(how, y.dtype(), [&](auto functor, auto unit) {
-    using T = decltype(unit);
+  with_combine(how, y.dtype(), [&]<class T>(auto functor) {
     each_on_lines<T>(y.data_as<T>(), y.strides(), ids, values.data_as<T>(), in_shape(values, ids.shape()), dim,
                      [&](T* to, const T* from) { functor(*to, *from); });
   });

@@ -142,17 +142,6 @@ void band_rows(const Tensor& y, const Tensor& x, int64_t low, int64_t high) {
   });
 }
 
-// Calls f.operator()<U>() with an unsigned integer of the dtype's size.
-template <class F>
-void with_unit(DType d, F&& f) {
-  switch (size_of(d)) {
-    case 8: return f.template operator()<uint64_t>();
-    case 4: return f.template operator()<uint32_t>();
-    case 2: return f.template operator()<uint16_t>();
-    default: return f.template operator()<uint8_t>();
-  }
-}
-
 }  // namespace
 
 void keep_band(const Tensor& y, const Tensor& x, int64_t low, int64_t high) {
