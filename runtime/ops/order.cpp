@@ -3,6 +3,7 @@
 #include "core/fail.h"
 #include "cpu/sort.h"
 #include "ops/cast.h"
+#include "ops/compare.h"
 #include "ops/families.h"
 #include "ops/index.h"
 #include "ops/register.h"

@@ -3,8 +3,9 @@
 #include "core/fail.h"
 #include "cpu/scan.h"
 #include "ops/cast.h"
+#include "ops/compare.h"
 #include "ops/families.h"
-#include "ops/join.h"
+#include "ops/shape.h"
 #include "ops/register.h"
 #include "ops/select.h"
 #include "ops/slice.h"
@@ -36,8 +37,8 @@ bool same(int64_t row, int64_t column) { return column == row; }
 
 // A scan's gradient written out as a sum over pairs of elements: i along -2, j along -1.
 struct Pairs {
-  Pairs(const Tensor& like, const Axis& dim) : rank(like.rank()), dim(dim.value) {
-    n = rank == 0 ? 1 : like.size(this->dim);
+  Pairs(const Tensor& like, const Axis& along) : rank(like.rank()), dim(along.value) {
+    n = rank == 0 ? 1 : like.size(dim);
     shape = last(like).shape();
     shape.push_back(n);
   }

@@ -71,7 +71,7 @@ void UniqueConsecutive::samples(SampleList& s) {
 // ---- counts --------------------------------------------------------------------------------------
 
 Meta Bincount::infer(const Args& a) {
-  if (is_float(a.x.dtype())) throw dtype_error("'x' must hold integers, got {}", name(a.x.dtype())).of("x");
+  if (is_float(a.x.dtype())) throw dtype_error("'x' must hold integers, got {}", rille::name(a.x.dtype())).of("x");
   if (a.x.rank() != 1) throw shape_error("'x' must have one dim, got {}", to_string(a.x.shape())).of("x");
   if (a.weights && a.weights->shape() != a.x.shape())
     throw shape_error("{} weights for {} elements", a.weights->numel(), a.x.numel()).of("weights", "x");
