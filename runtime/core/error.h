@@ -36,6 +36,7 @@ class Error : public std::exception {
   Error&& op(std::string_view name) && { op_ = name; return std::move(*this); }
   Error&& hint(std::string text) && { hint_ = std::move(text); return std::move(*this); }
   Error&& fact(std::string line) && { facts_.push_back(std::move(line)); return std::move(*this); }
+  /// Names of the arguments to show; an empty one shows none.
   template <class... Names>
   Error&& of(Names&&... names) && {
     (about_.emplace_back(names), ...);

@@ -5,7 +5,6 @@
 #include <initializer_list>
 #include <memory>
 #include <new>
-#include <span>
 #include <utility>
 
 namespace rille {
@@ -45,8 +44,6 @@ class SmallVector {
   T& operator[](size_t i) { return data_[i]; }
   const T& operator[](size_t i) const { return data_[i]; }
   T& back() { return data_[size_ - 1]; }
-  operator std::span<T>() { return {data_, size_}; }
-  operator std::span<const T>() const { return {data_, size_}; }
 
   template <class... A>
   T& emplace_back(A&&... a) {

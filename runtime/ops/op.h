@@ -71,15 +71,15 @@ template <> inline constexpr ArgKind kind_of<Draw> = ArgKind::draw;
 struct Nothing {};
 
 namespace detail {
-template <class O> struct OutOf { using type = Tensor; };
+template <class O> struct OutType { using type = Tensor; };
 template <class O> requires requires { typename O::Out; }
-struct OutOf<O> { using type = typename O::Out; };
-template <class O> struct SavedOf { using type = Nothing; };
+struct OutType<O> { using type = typename O::Out; };
+template <class O> struct SavedType { using type = Nothing; };
 template <class O> requires requires { typename O::Saved; }
-struct SavedOf<O> { using type = typename O::Saved; };
+struct SavedType<O> { using type = typename O::Saved; };
 }  // namespace detail
-template <class O> using OutOf = typename detail::OutOf<O>::type;
-template <class O> using SavedOf = typename detail::SavedOf<O>::type;
+template <class O> using OutOf = typename detail::OutType<O>::type;
+template <class O> using SavedOf = typename detail::SavedType<O>::type;
 
 template <class T> inline constexpr bool is_list = std::is_same_v<T, std::vector<Tensor>>;
 /// Number of tensors in a Tensor, or in a struct of them.
@@ -96,9 +96,17 @@ concept HasWords = requires {
 template <class O>
 concept HasSamples = requires(SampleList& s) { O::samples(s); };
 template <class O>
-concept HasKernel = requires { &O::cpu; } || requires { &O::view; };
+concept HasPlainKernel = requires(const typename O::Args& a, OutOf<O>& y) { O::cpu(a, y); };
+template <class O>
+concept HasSavingKernel = requires(const typename O::Args& a, OutOf<O>& y, SavedOf<O>* s) { O::cpu(a, y, s); };
+template <class O>
+concept HasView = requires(const typename O::Args& a) { O::view(a); };
+template <class O>
+concept HasKernel = HasPlainKernel<O> || HasSavingKernel<O> || HasView<O>;
 template <class O>
 concept HasCompose = requires(const typename O::Args& a) { O::compose(a); };
+template <class O>
+concept HasInfer = requires(const typename O::Args& a) { O::infer(a); };
 template <class O>
 concept HasMeaning = HasKernel<O> || HasCompose<O>;
 

@@ -25,7 +25,7 @@ void kernel_thunk(const void* args, Tensor* outs, Tensor* saved) {
   const auto& a = args_of<O>(args);
   if constexpr (is_list<Out>) {
     static_assert(!is_list<Out>, "an op with a list of results is a view or composed");
-  } else if constexpr (std::is_invocable_v<decltype(&O::cpu), const typename O::Args&, Out&>) {
+  } else if constexpr (HasPlainKernel<O>) {
     O::cpu(a, *reinterpret_cast<Out*>(outs));
   } else {
     O::cpu(a, *reinterpret_cast<Out*>(outs), reinterpret_cast<SavedOf<O>*>(saved));
@@ -115,7 +115,7 @@ OpInfo make_info() {
   i.copy = [](void* to, const void* from) { new (to) Args(detail::args_of<O>(from)); };
   i.destroy = [](void* p) { static_cast<Args*>(p)->~Args(); };
   i.samples = [](SampleList& s) { O::samples(s); };
-  if constexpr (requires { &O::view; }) {
+  if constexpr (HasView<O>) {
     i.view = true;
     i.look = [](const void* a, Views& out) {
       auto v = O::view(detail::args_of<O>(a));
@@ -123,14 +123,14 @@ OpInfo make_info() {
       else for (const View& one : v) out.push_back(one);
     };
   } else {
-    if constexpr (requires { &O::infer; })
+    if constexpr (HasInfer<O>)
       i.infer = [](const void* a, Metas& out) { detail::put_metas(O::infer(detail::args_of<O>(a)), out); };
-    if constexpr (requires { &O::cpu; })
+    if constexpr (HasPlainKernel<O> || HasSavingKernel<O>)
       i.kernel[static_cast<int>(DeviceType::cpu)] = &detail::kernel_thunk<O>;
   }
   if constexpr (HasCompose<O>) i.compose = &detail::compose_thunk<O>;
-  if constexpr (requires { &O::grad; }) i.grad = &detail::grad_thunk<O>;
-  if constexpr (requires { &O::saves; })
+  if constexpr (requires(const Back<O>& b) { O::grad(b); }) i.grad = &detail::grad_thunk<O>;
+  if constexpr (requires(const Args& a) { O::saves(a, uint64_t{}); })
     i.saves = [](const void* a, uint64_t needs) { return O::saves(detail::args_of<O>(a), needs); };
   return i;
 }

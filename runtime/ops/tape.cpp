@@ -105,9 +105,9 @@ class OpNode final : public autograd::Node {
   }
 
   void unpack(ArgBlock& args, SmallVector<Tensor, 2>& saved, SmallVector<Tensor, 2>& outs) {
-    size_t next = 0;
+    size_t position = 0;
     auto take = [&](Tensor& t) {
-      Kept& k = kept_[next++];
+      Kept& k = kept_[position++];
       if (k.hook) t = k.hook->unpack(k.handle);
       else if (t.version() != k.version) throw changed(t, k.version);
     };

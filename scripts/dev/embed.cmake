@@ -1,6 +1,6 @@
 # Writes every .lua file below ROOT into one C++ file: cmake -DROOT=stdlib -DOUT=file -P embed.cmake
 # ROOT/rille/nn/module.lua is the module rille.nn.module, ROOT/rille/nn/init.lua is rille.nn.
-cmake_policy(SET CMP0007 NEW)
+cmake_minimum_required(VERSION 3.25)
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/*.lua)
 list(SORT files)
 

@@ -1,5 +1,5 @@
--- How the Lua half raises: error objects by kind and code, with the nearest name where a name is unknown.
--- The engine adds the script's position and assembles the text (native.raise).
+-- How the Lua half raises: error objects by kind and code, with the nearest name where a name is
+-- unknown. The engine adds the script's position and assembles the text (native.raise).
 local native = require "rille.native"
 local nearest = require "rille.nearest"
 
@@ -34,7 +34,8 @@ end
 
 -- Options that exclude each other, or a state in which a call makes no sense.
 function fail.option(op, message, ...)
-  return native.raise { kind = "argument", code = "E_OPTION", op = op, message = message:format(...) }
+  message = message:format(...)
+  return native.raise { kind = "argument", code = "E_OPTION", op = op, message = message }
 end
 
 function fail.state(op, message, ...)

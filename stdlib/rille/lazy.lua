@@ -1,5 +1,5 @@
--- A read-only module table whose contents are loaded when they are first asked for.
--- `parts` lists modules that return tables of names; `named` maps a field to the module that is its value.
+-- A read-only module table whose contents are loaded when they are first asked for. `parts` lists
+-- modules that return tables of names; `named` maps a field to the module that is its value.
 local fail = require "rille.fail"
 
 local function collect(list, names)

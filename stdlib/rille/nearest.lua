@@ -2,10 +2,11 @@
 
 -- Edits (insert, remove, replace, swap of neighbours) that turn `a` into `b`.
 local function distance(a, b)
-  local before, row, last = {}, {}, nil
+  local before, row = {}, {}
   for j = 0, #b do row[j] = j end
   for i = 1, #a do
-    before, row, last = row, { [0] = i }, before
+    local last = before
+    before, row = row, { [0] = i }
     for j = 1, #b do
       local cost = a:byte(i) == b:byte(j) and 0 or 1
       row[j] = math.min(before[j] + 1, row[j - 1] + 1, before[j - 1] + cost)

@@ -22,7 +22,9 @@ local function refuse(op, name, known)
   }
 end
 
-local articles = { number = "a number", boolean = "a boolean", string = "a string", table = "a table" }
+local articles = {
+  number = "a number", boolean = "a boolean", string = "a string", table = "a table",
+}
 
 return function(op, given, known)
   if given ~= nil and type(given) ~= "table" then fail.type(op, "options", "a table", given) end

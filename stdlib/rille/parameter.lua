@@ -1,5 +1,5 @@
--- What makes a tensor a parameter, and the name it was last seen under.
--- Marks hang on the tensor itself (weak keys), so a tied parameter is the same one wherever it is found.
+-- What makes a tensor a parameter, and the name it was last seen under. Marks hang on the tensor
+-- itself (weak keys), so a tied parameter is the same one wherever it is found.
 local native = require "rille.native"
 local fail = require "rille.fail"
 

@@ -1,5 +1,5 @@
--- Modules that hold modules. Members sit at integer keys, named from 1, so `list[i]`, `#list` and `ipairs`
--- are Lua's own.
+-- Modules that hold modules. Members sit at integer keys, named from 1, so `list[i]`, `#list` and
+-- `ipairs` are Lua's own.
 local fail = require "rille.fail"
 local module = require "rille.nn.module"
 local parameter = require "rille.parameter"
@@ -14,7 +14,9 @@ end
 function List:init(...)
   local first = ...
   local members = { ... }
-  if select("#", ...) == 1 and type(first) == "table" and not module.is_module(first) then members = first end
+  if select("#", ...) == 1 and type(first) == "table" and not module.is_module(first) then
+    members = first
+  end
   self:extend(members)
 end
 
@@ -53,7 +55,7 @@ local ModuleList = module.define("ModuleList", List)
 
 local ParameterList = module.define("ParameterList", List)
 
-function ParameterList:check(value) -- luacheck: ignore self
+function ParameterList:check(value)
   return parameter.is(value) and value or parameter.new(value)
 end
 
@@ -82,5 +84,6 @@ function ModuleDict:__len()
 end
 
 return {
-  Sequential = Sequential, ModuleList = ModuleList, ModuleDict = ModuleDict, ParameterList = ParameterList,
+  Sequential = Sequential, ModuleList = ModuleList, ModuleDict = ModuleDict,
+  ParameterList = ParameterList,
 }

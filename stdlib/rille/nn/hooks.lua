@@ -24,11 +24,12 @@ function Module:register_forward_pre_hook(f) return register(self, "pre", f) end
 -- f(module, inputs, outputs...): what it returns replaces the outputs.
 function Module:register_forward_hook(f) return register(self, "post", f) end
 
--- f(module, grad_inputs, grad_outputs): a list that it returns replaces the gradients of the inputs.
--- The lists are about the tensors that require a gradient, in order.
+-- f(module, grad_inputs, grad_outputs): a list that it returns replaces the gradients of the
+-- inputs. The lists are about the tensors that require a gradient, in order.
 function Module:register_backward_hook(f) return register(self, "backward", f) end
 
--- Passes the tensors of `values` that need a gradient through an identity whose backward is f(grads...).
+-- Passes the tensors of `values` that need a gradient through an identity whose backward is
+-- f(grads...).
 local function gate(values, f)
   local places, tensors = {}, {}
   for i = 1, values.n do
@@ -45,7 +46,8 @@ local function gate(values, f)
     end,
     backward = function(_, ...) return f(...) end,
   }
-  local passed, result = { identity(table.unpack(tensors)) }, table.pack(table.unpack(values, 1, values.n))
+  local passed = { identity(table.unpack(tensors)) }
+  local result = table.pack(table.unpack(values, 1, values.n))
   for i, place in ipairs(places) do result[place] = passed[i] end
   return result, #places
 end
@@ -68,11 +70,12 @@ local function forward_with_gates(self, hooks, inputs)
 end
 
 local function call(self, ...)
-  local hooks, inputs, outputs = rawget(self, STATE).hooks, table.pack(...), nil
+  local hooks, inputs = rawget(self, STATE).hooks, table.pack(...)
   for _, f in ipairs(hooks.pre) do
     local replaced = f(self, inputs)
     if type(replaced) == "table" then inputs = table.pack(table.unpack(replaced)) end
   end
+  local outputs
   if #hooks.backward > 0 then
     outputs = forward_with_gates(self, hooks.backward, inputs)
   else

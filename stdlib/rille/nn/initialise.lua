@@ -1,4 +1,5 @@
--- How weights begin. Each function changes the tensor in place, outside of autograd, and returns it.
+-- How weights begin. Each function changes the tensor in place, outside of autograd, and returns
+-- it.
 local rille = require "rille"
 local fail = require "rille.fail"
 
@@ -56,7 +57,8 @@ init.dirac_ = in_place(function(t, groups)
   end
 end)
 
--- Normal, redrawn outside [low, high]: by the inverse distribution, so that it takes one draw an element.
+-- Normal, redrawn outside [low, high]: by the inverse distribution, so that it takes one draw an
+-- element.
 init.trunc_normal_ = in_place(function(t, mean, std, low, high)
   mean, std = mean or 0.0, std or 1.0
   low, high = low or -2.0, high or 2.0

@@ -1,5 +1,5 @@
--- Layers with parameters: thin constructors over the engine's layers (native.layer). Each line names the
--- options that may be given by position; the rest sit in the trailing table.
+-- Layers with parameters: thin constructors over the engine's layers (native.layer). Each line
+-- names the options that may be given by position; the rest sit in the trailing table.
 local native = require "rille.native"
 local fail = require "rille.fail"
 local module = require "rille.nn.module"
@@ -49,7 +49,9 @@ local function read(kind, names, ...)
   end
   for i, name in ipairs(names) do
     if given[i] ~= nil then options[name] = given[i] end
-    if options[name] == nil and not names.optional then fail.argument(kind, "'%s' is missing", name) end
+    if options[name] == nil and not names.optional then
+      fail.argument(kind, "'%s' is missing", name)
+    end
   end
   return options
 end

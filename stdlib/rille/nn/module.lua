@@ -1,6 +1,6 @@
--- Classes of modules: fields that are parameters, buffers or modules are found in the order in which they
--- were first set. A module is a plain table (fields read and write at full speed); what the engine needs
--- to know about it sits under one private key.
+-- Classes of modules: fields that are parameters, buffers or modules are found in the order in
+-- which they were first set. A module is a plain table (fields read and write at full speed); what
+-- the engine needs to know about it sits under one private key.
 local native = require "rille.native"
 local fail = require "rille.fail"
 local parameter = require "rille.parameter"
@@ -15,8 +15,8 @@ local function is_module(value)
   return type(value) == "table" and instance_metatables[getmetatable(value) or false] ~= nil
 end
 
--- Fires when a field is set that the table doesn't hold. A name keeps its place when it was set before,
--- so a parameter that was taken away and comes back is where it was.
+-- Fires when a field is set that the table doesn't hold. A name keeps its place when it was set
+-- before, so a parameter that was taken away and comes back is where it was.
 local function remember(self, key, value)
   if value == nil then return end
   local state = rawget(self, STATE)
@@ -39,9 +39,8 @@ function computed.call(self)
 end
 
 function computed.device(self)
-  for _, t in self:named_parameters() do return t.device end
-  for _, t in self:named_buffers() do return t.device end
-  return require "rille".default_device()
+  local t = self:parameters()[1] or self:buffers()[1]
+  return t and t.device or require "rille".default_device()
 end
 
 local function instance_metatable(class)
@@ -72,7 +71,8 @@ end
 local function define(name, base)
   if type(name) ~= "string" then fail.type("module", "name", "a string", name) end
   return setmetatable({ __name = name }, {
-    __index = base or Module, __call = construct, __tostring = function() return "class " .. name end,
+    __index = base or Module, __call = construct,
+    __tostring = function() return "class " .. name end,
   })
 end
 
@@ -82,7 +82,8 @@ function Module:forward()
   fail.state(self.__name, "has no forward")
 end
 
--- A tensor that is saved and moved with the module but not trained; { persistent = false } isn't saved.
+-- A tensor that is saved and moved with the module but not trained; { persistent = false } isn't
+-- saved.
 function Module:buffer(name, t, options)
   if t ~= nil and not native.is_tensor(t) then fail.type("buffer", name, "a tensor", t) end
   local state = rawget(self, STATE)

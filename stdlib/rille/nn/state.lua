@@ -1,5 +1,6 @@
--- state_dict and load_state_dict: tensors by dotted name. Tied parameters are saved once, under their first
--- name, and found again under any of their names; every mistake of a load is told in one error.
+-- state_dict and load_state_dict: tensors by dotted name. Tied parameters are saved once, under
+-- their first name, and found again under any of their names; every mistake of a load is told in
+-- one error.
 local rille = require "rille"
 local native = require "rille.native"
 local fail = require "rille.fail"
@@ -93,8 +94,9 @@ local function match(list, flat)
     if not value then
       table.insert(wrong.missing, entry.name)
     elseif shape_text(value) ~= shape_text(entry.tensor) then
-      local text = "%s: is %s, the file has %s"
-      table.insert(wrong.shapes, text:format(entry.name, shape_text(entry.tensor), shape_text(value)))
+      local own, given = shape_text(entry.tensor), shape_text(value)
+      local text = ("%s: is %s, the file has %s"):format(entry.name, own, given)
+      table.insert(wrong.shapes, text)
     else
       table.insert(pairs_found, { entry.tensor, value })
     end

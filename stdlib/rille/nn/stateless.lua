@@ -1,41 +1,79 @@
--- Modules without parameters: a class over an op, made from one line each. A line names the op, what may be
--- given by position (the rest sit in the trailing table), and `training` where the op asks for the mode.
+-- Modules without parameters: a class over an op, made from one line each. A line names the op,
+-- what may be given by position (the rest sit in the trailing table), and `training` where the op
+-- asks for the mode.
 local rille = require "rille"
 local fail = require "rille.fail"
 local module = require "rille.nn.module"
 
 local activations = {
-  ReLU = { "relu" }, ReLU6 = { "relu6" }, LeakyReLU = { "leaky_relu", "slope" }, ELU = { "elu", "alpha" },
-  SELU = { "selu" }, CELU = { "celu", "alpha" }, GELU = { "gelu" }, SiLU = { "silu" }, Mish = { "mish" },
-  Sigmoid = { "sigmoid" }, LogSigmoid = { "log_sigmoid" }, Tanh = { "tanh" }, Softplus = { "softplus" },
-  Softsign = { "softsign" }, Softmax = { "softmax", "dim" }, LogSoftmax = { "log_softmax", "dim" },
-  Hardswish = { "hardswish" }, Hardsigmoid = { "hardsigmoid" }, Hardtanh = { "hardtanh", "min", "max" },
-  Hardshrink = { "hardshrink", "lambda" }, Softshrink = { "softshrink", "lambda" },
-  Tanhshrink = { "tanhshrink" }, Threshold = { "threshold", "threshold", "value" }, GLU = { "glu", "dim" },
-  Dropout = { "dropout", "p", training = true }, Dropout1d = { "dropout1d", "p", training = true },
-  Dropout2d = { "dropout2d", "p", training = true }, Dropout3d = { "dropout3d", "p", training = true },
+  ReLU = { "relu" },
+  ReLU6 = { "relu6" },
+  LeakyReLU = { "leaky_relu", "slope" },
+  ELU = { "elu", "alpha" },
+  SELU = { "selu" },
+  CELU = { "celu", "alpha" },
+  GELU = { "gelu" },
+  SiLU = { "silu" },
+  Mish = { "mish" },
+  Sigmoid = { "sigmoid" },
+  LogSigmoid = { "log_sigmoid" },
+  Tanh = { "tanh" },
+  Softplus = { "softplus" },
+  Softsign = { "softsign" },
+  Softmax = { "softmax", "dim" },
+  LogSoftmax = { "log_softmax", "dim" },
+  Hardswish = { "hardswish" },
+  Hardsigmoid = { "hardsigmoid" },
+  Hardtanh = { "hardtanh", "min", "max" },
+  Hardshrink = { "hardshrink", "lambda" },
+  Softshrink = { "softshrink", "lambda" },
+  Tanhshrink = { "tanhshrink" },
+  Threshold = { "threshold", "threshold", "value" },
+  GLU = { "glu", "dim" },
+  Dropout = { "dropout", "p", training = true },
+  Dropout1d = { "dropout1d", "p", training = true },
+  Dropout2d = { "dropout2d", "p", training = true },
+  Dropout3d = { "dropout3d", "p", training = true },
   AlphaDropout = { "alpha_dropout", "p", training = true },
 }
 
 local pooling = {
-  MaxPool1d = { "max_pool1d", "kernel" }, MaxPool2d = { "max_pool2d", "kernel" },
-  MaxPool3d = { "max_pool3d", "kernel" }, AvgPool1d = { "avg_pool1d", "kernel" },
-  AvgPool2d = { "avg_pool2d", "kernel" }, AvgPool3d = { "avg_pool3d", "kernel" },
-  AdaptiveAvgPool1d = { "adaptive_avg_pool1d", "size" }, AdaptiveAvgPool2d = { "adaptive_avg_pool2d", "size" },
-  AdaptiveAvgPool3d = { "adaptive_avg_pool3d", "size" }, AdaptiveMaxPool2d = { "adaptive_max_pool2d", "size" },
-  PixelShuffle = { "pixel_shuffle", "factor" }, ZeroPad2d = { "pad", "pad" }, Upsample = { "interpolate" },
+  MaxPool1d = { "max_pool1d", "kernel" },
+  MaxPool2d = { "max_pool2d", "kernel" },
+  MaxPool3d = { "max_pool3d", "kernel" },
+  AvgPool1d = { "avg_pool1d", "kernel" },
+  AvgPool2d = { "avg_pool2d", "kernel" },
+  AvgPool3d = { "avg_pool3d", "kernel" },
+  AdaptiveAvgPool1d = { "adaptive_avg_pool1d", "size" },
+  AdaptiveAvgPool2d = { "adaptive_avg_pool2d", "size" },
+  AdaptiveAvgPool3d = { "adaptive_avg_pool3d", "size" },
+  AdaptiveMaxPool2d = { "adaptive_max_pool2d", "size" },
+  PixelShuffle = { "pixel_shuffle", "factor" },
+  ZeroPad2d = { "pad", "pad" },
+  Upsample = { "interpolate" },
   LocalResponseNorm = { "local_response_norm", "size" },
 }
 
 local losses = {
-  CrossEntropyLoss = { "cross_entropy" }, NLLLoss = { "nll_loss" }, MSELoss = { "mse_loss" },
-  L1Loss = { "l1_loss" }, SmoothL1Loss = { "smooth_l1_loss" }, HuberLoss = { "huber_loss" },
-  BCELoss = { "bce_loss" }, BCEWithLogitsLoss = { "bce_with_logits_loss" }, KLDivLoss = { "kl_div" },
-  HingeEmbeddingLoss = { "hinge_embedding_loss" }, MarginRankingLoss = { "margin_ranking_loss" },
-  TripletMarginLoss = { "triplet_margin_loss" }, CosineEmbeddingLoss = { "cosine_embedding_loss" },
-  CTCLoss = { "ctc_loss" }, MultiMarginLoss = { "multi_margin_loss" },
-  PoissonNLLLoss = { "poisson_nll_loss" }, GaussianNLLLoss = { "gaussian_nll_loss" },
-  SoftMarginLoss = { "soft_margin_loss" }, CosineSimilarity = { "cosine_similarity", "dim" },
+  CrossEntropyLoss = { "cross_entropy" },
+  NLLLoss = { "nll_loss" },
+  MSELoss = { "mse_loss" },
+  L1Loss = { "l1_loss" },
+  SmoothL1Loss = { "smooth_l1_loss" },
+  HuberLoss = { "huber_loss" },
+  BCELoss = { "bce_loss" },
+  BCEWithLogitsLoss = { "bce_with_logits_loss" },
+  KLDivLoss = { "kl_div" },
+  HingeEmbeddingLoss = { "hinge_embedding_loss" },
+  MarginRankingLoss = { "margin_ranking_loss" },
+  TripletMarginLoss = { "triplet_margin_loss" },
+  CosineEmbeddingLoss = { "cosine_embedding_loss" },
+  CTCLoss = { "ctc_loss" },
+  MultiMarginLoss = { "multi_margin_loss" },
+  PoissonNLLLoss = { "poisson_nll_loss" },
+  GaussianNLLLoss = { "gaussian_nll_loss" },
+  SoftMarginLoss = { "soft_margin_loss" },
+  CosineSimilarity = { "cosine_similarity", "dim" },
 }
 
 local defaults = { p = 0.5 }
@@ -55,7 +93,9 @@ function Stateless:init(...)
     given.n = given.n - 1
   end
   local names = self.positional
-  if given.n > #names then fail.argument(self.__name, "takes %d arguments, got %d", #names, given.n) end
+  if given.n > #names then
+    fail.argument(self.__name, "takes %d arguments, got %d", #names, given.n)
+  end
   for i = 1, given.n do options[names[i]] = given[i] end
   for _, name in ipairs(names) do
     if options[name] == nil then options[name] = defaults[name] end
@@ -98,7 +138,7 @@ local Identity = module.define "Identity"
 
 function Identity:init() end
 
-function Identity:forward(...) -- luacheck: ignore self
+function Identity.forward(_, ...)
   return ...
 end
 

@@ -63,7 +63,9 @@ return function(model, input)
   end
   local form = ("%%-%ds  %%-%ds  %%%ds"):format(table.unpack(widths))
   local lines = { form:format("module", "output", "parameters") }
-  for _, row in ipairs(rows) do lines[#lines + 1] = form:format(table.unpack(row)):gsub("%s+$", "") .. "" end
+  for _, row in ipairs(rows) do
+    lines[#lines + 1] = form:format(table.unpack(row)):gsub("%s+$", "")
+  end
   lines[#lines + 1] = ("%s parameters, %s trained"):format(with_commas(total), with_commas(trained))
   return table.concat(lines, "\n")
 end

@@ -15,10 +15,12 @@ local function gradients(params)
   return list
 end
 
--- Scales all gradients by min(1, max / (norm + 1e-6)) and returns the norm of before, a tensor. A norm that
--- is not finite leaves the gradients as they are.
+local clip_options = { { "p", 2 }, { "error_if_nonfinite", false } }
+
+-- Scales all gradients by min(1, max / (norm + 1e-6)) and returns the norm of before, a tensor. A
+-- norm that is not finite leaves the gradients as they are.
 function utils.clip_grad_norm_(params, max, options)
-  options = read_options("clip_grad_norm_", options, { { "p", 2 }, { "error_if_nonfinite", false } })
+  options = read_options("clip_grad_norm_", options, clip_options)
   if type(max) ~= "number" then fail.type("clip_grad_norm_", "max", "a number", max) end
   local grads = gradients(params)
   if #grads == 0 then return rille.tensor(0.0) end

@@ -1,5 +1,5 @@
--- Methods that visit a tree of modules: lists and iterators of what is in it, and what is done to all of it.
--- A module or tensor that is reachable by two paths is visited once, under the first.
+-- Methods that visit a tree of modules: lists and iterators of what is in it, and what is done to
+-- all of it. A module or tensor that is reachable by two paths is visited once, under the first.
 local rille = require "rille"
 local native = require "rille.native"
 local Module = require "rille.nn.module".Module
@@ -78,7 +78,8 @@ function Module:buffers()
   return list
 end
 
--- Two groups for an optimizer: weight decay for matrices and larger, none for the others (biases, norms).
+-- Two groups for an optimizer: weight decay for matrices and larger, none for the others (biases,
+-- norms).
 function Module:parameter_groups(options)
   for key in pairs(options or {}) do
     if key ~= "decay" then fail.unknown("parameter_groups", "option", key, { "decay" }) end
@@ -133,8 +134,8 @@ local function is_dtype(name)
   return not (name:match "^cpu" or name:match "^cuda" or name == "meta" or name == "auto")
 end
 
--- Moves or casts in place, so that optimizers keep hold of the parameters. A dtype reaches only what is
--- floating point, a layout only what has the four or five dims that it is about.
+-- Moves or casts in place, so that optimizers keep hold of the parameters. A dtype reaches only
+-- what is floating point, a layout only what has the four or five dims that it is about.
 function Module:to(target, options)
   local casts = type(target) == "string" and is_dtype(target)
   local rest = {}

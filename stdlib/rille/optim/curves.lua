@@ -1,9 +1,13 @@
--- Learning rates as pure functions: each curve has options with defaults, `rate(options, step, base)` for
--- steps from 0, and `length(options)`, the steps after which it has come to its end (nil: never).
--- Values are those of the PyTorch scheduler of the same name.
+-- Learning rates as pure functions: each curve has options with defaults, `rate(options, step,
+-- base)` for steps from 0, and `length(options)`, the steps after which it has come to its end
+-- (nil: never). Values are those of the PyTorch scheduler of the same name.
 local curves = {}
 
 local function steps(o) return o.steps end
+
+local function straight(from, to, part)
+  return from + (to - from) * part
+end
 
 local function half_cosine(from, to, part)
   return to + (from - to) * (1 + math.cos(math.pi * part)) / 2
@@ -53,7 +57,9 @@ curves.Exponential = {
 
 curves.Polynomial = {
   options = { { "steps", 5 }, { "power", 1.0 } }, length = steps,
-  rate = function(o, step, base) return base * (1 - math.min(step, o.steps) / o.steps) ^ o.power end,
+  rate = function(o, step, base)
+    return base * (1 - math.min(step, o.steps) / o.steps) ^ o.power
+  end,
 }
 
 -- Stays at min_lr after its steps; { periodic = true } rises again.
@@ -96,8 +102,7 @@ curves.OneCycle = {
   rate = function(o, step)
     local first, high, low = 0, o.max_momentum, o.base_momentum
     step = math.min(step, o.steps - 1)
-    local shape = o.anneal == "linear" and function(from, to, part) return from + (to - from) * part end
-      or half_cosine
+    local shape = o.anneal == "linear" and straight or half_cosine
     for i, phase in ipairs(one_cycle_phases(o)) do
       local last, from, to, direction = table.unpack(phase)
       if step <= last or last >= o.steps - 1 then
@@ -112,10 +117,12 @@ curves.OneCycle = {
   end,
 }
 
--- Between base_lr and max_lr and back; "triangular2" halves each next cycle, "exp_range" decays by gamma.
+-- Between base_lr and max_lr and back; "triangular2" halves each next cycle, "exp_range" decays by
+-- gamma.
 curves.Cyclic = {
   options = {
-    { "base_lr" }, { "max_lr" }, { "up", 2000 }, { "down" }, { "mode", "triangular" }, { "gamma", 1.0 },
+    { "base_lr" }, { "max_lr" }, { "up", 2000 }, { "down" }, { "mode", "triangular" },
+    { "gamma", 1.0 },
   },
   required = { "base_lr", "max_lr" },
   rate = function(o, step)
@@ -137,7 +144,8 @@ curves.Lambda = {
 
 -- nanoGPT's: linear warmup that starts above zero, a half cosine to min_lr, and there it stays.
 curves.WarmupCosine = {
-  options = { { "warmup" }, { "steps" }, { "min_lr", 0.0 } }, required = { "warmup", "steps" }, length = steps,
+  options = { { "warmup" }, { "steps" }, { "min_lr", 0.0 } },
+  required = { "warmup", "steps" }, length = steps,
   rate = function(o, step, base)
     if step < o.warmup then return base * (step + 1) / (o.warmup + 1) end
     local part = math.min(1, (step - o.warmup) / math.max(o.steps - o.warmup, 1))

@@ -1,5 +1,6 @@
--- Optimizers as data: options with their defaults, and the tensors that each parameter keeps between steps.
--- The arithmetic is the engine's, one fused call for all parameters (native.optimizer_step).
+-- Optimizers as data: options with their defaults, and the tensors that each parameter keeps
+-- between steps. The arithmetic is the engine's, one fused call for all parameters
+-- (native.optimizer_step).
 local moments = { "exp_avg", "exp_avg_sq" }
 
 local function adam_state(group)

@@ -1,5 +1,5 @@
--- Schedules: a curve tied to an optimizer. The rate is a pure function of the step, so a schedule's state
--- is one number and resuming can't drift.
+-- Schedules: a curve tied to an optimizer. The rate is a pure function of the step, so a
+-- schedule's state is one number and resuming can't drift.
 local fail = require "rille.fail"
 local read_options = require "rille.options"
 local curves = require "rille.optim.curves"
@@ -29,7 +29,8 @@ local function new(name, curve, optimizer, options)
   if type(optimizer) ~= "table" or not optimizer.groups then
     fail.type(name, "optimizer", "an optimizer", optimizer)
   end
-  local self = setmetatable({ name = name, curve = curve, optimizer = optimizer, options = options }, Schedule)
+  local self = setmetatable({ name = name, curve = curve, options = options }, Schedule)
+  self.optimizer = optimizer
   self.count, self.seen, self.bases = 0, optimizer.step_count, {}
   for i, group in ipairs(optimizer.groups) do
     group.initial_lr = group.initial_lr or group.lr
@@ -39,8 +40,8 @@ local function new(name, curve, optimizer, options)
   return self
 end
 
--- Moves on only if the optimizer has stepped since the last call (a step that a GradScaler skipped moves
--- nothing); returns whether it did.
+-- Moves on only if the optimizer has stepped since the last call (a step that a GradScaler skipped
+-- moves nothing); returns whether it did.
 function Schedule:step()
   if self.optimizer.step_count == self.seen then return false end
   self.seen, self.count = self.optimizer.step_count, self.count + 1
@@ -79,9 +80,13 @@ local function chain(...)
   if #parts < 2 then fail.argument("chain", "needs two schedules or more, got %d", #parts) end
   for i, part in ipairs(parts) do
     if getmetatable(part) ~= Schedule then fail.type("chain", "#" .. i, "a schedule", part) end
-    if part.optimizer ~= parts[1].optimizer then fail.argument("chain", "#%d is of another optimizer", i) end
+    if part.optimizer ~= parts[1].optimizer then
+      fail.argument("chain", "#%d is of another optimizer", i)
+    end
     local length = part.curve.length and part.curve.length(part.options)
-    if not length and i < #parts then fail.argument("chain", "%s has no end, so it must be last", part.name) end
+    if not length and i < #parts then
+      fail.argument("chain", "%s has no end, so it must be last", part.name)
+    end
   end
   local curve = {
     rate = function(_, step, base)

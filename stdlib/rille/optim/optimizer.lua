@@ -1,5 +1,6 @@
--- What every optimizer shares: groups of parameters with options of their own, the step, and its state by
--- parameter name. A parameter without a gradient is skipped and its own step count stands still.
+-- What every optimizer shares: groups of parameters with options of their own, the step, and its
+-- state by parameter name. A parameter without a gradient is skipped and its own step count stands
+-- still.
 local rille = require "rille"
 local native = require "rille.native"
 local fail = require "rille.fail"
@@ -17,12 +18,14 @@ end
 
 local function check_ranges(op, group)
   for _, name in ipairs { "lr", "weight_decay", "eps", "momentum" } do
-    if group[name] and not (group[name] >= 0) then
-      fail.argument(op, "'%s' must not be negative, got %s", name, tostring(group[name]))
+    local value = group[name]
+    if value and (value < 0 or value ~= value) then
+      fail.argument(op, "'%s' must not be negative, got %s", name, tostring(value))
     end
   end
   for i, beta in ipairs(group.betas or {}) do
-    if not (beta >= 0 and beta < 1) then
+    local fits = beta >= 0 and beta < 1
+    if not fits then
       fail.argument(op, "beta %d must be in [0, 1), got %s", i, tostring(beta))
     end
   end
@@ -54,7 +57,8 @@ function Optimizer:add_group(group)
   for key, value in pairs(group) do
     if key ~= "params" then given[key] = value end
   end
-  for key in pairs(given) do own[key] = read_options(self.name, given, self.known)[key] end
+  local read = read_options(self.name, given, self.known)
+  for key in pairs(given) do own[key] = read[key] end
   check_ranges(self.name, own)
   local wrong = self.kind.check and self.kind.check(own)
   if wrong then fail.option(self.name, "%s", wrong) end
@@ -132,8 +136,8 @@ function Optimizer:step(closure)
   return loss
 end
 
--- Parameters as { key, tensor } in order: by name where every name is known and no two are equal, else by
--- position.
+-- Parameters as { key, tensor } in order: by name where every name is known and no two are equal,
+-- else by position.
 local function keyed(self)
   local list, seen, named = {}, {}, true
   for _, group in ipairs(self.groups) do
@@ -185,7 +189,9 @@ function Optimizer:load_state_dict(dict)
     if not by_key[key] then unknown[#unknown + 1] = key end
   end
   table.sort(unknown)
-  if unknown[1] then fail.state(op, "state of unknown parameters: %s", table.concat(unknown, ", ")) end
+  if unknown[1] then
+    fail.state(op, "state of unknown parameters: %s", table.concat(unknown, ", "))
+  end
   local state = {}
   for key, saved in pairs(dict.state) do
     local t, copy = by_key[key], {}
@@ -212,9 +218,12 @@ function Optimizer:__tostring()
     for _, entry in ipairs(self.known) do
       local value = group[entry[1]]
       if type(value) == "table" then value = "{" .. table.concat(value, ", ") .. "}" end
-      if value ~= nil and value ~= false then parts[#parts + 1] = entry[1] .. " = " .. tostring(value) end
+      if value ~= nil and value ~= false then
+        parts[#parts + 1] = entry[1] .. " = " .. tostring(value)
+      end
     end
-    lines[#lines + 1] = ("  group %d: %d parameters, %s"):format(i, #group.params, table.concat(parts, ", "))
+    local text = table.concat(parts, ", ")
+    lines[#lines + 1] = ("  group %d: %d parameters, %s"):format(i, #group.params, text)
   end
   return table.concat(lines, "\n") .. "\n)"
 end

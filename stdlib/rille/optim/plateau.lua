@@ -23,11 +23,14 @@ local function new(optimizer, options)
 end
 
 local function better(self, metric)
-  local o, best = self.options, self.best
-  local sign = o.mode == "min" and -1 or 1
-  local margin = o.threshold_mode == "rel" and math.abs(best) * o.threshold or o.threshold
-  if best == math.huge or best == -math.huge then return metric == metric end
-  return sign * metric > sign * best + margin
+  local o, sign = self.options, self.options.mode == "min" and -1 or 1
+  local bar
+  if o.threshold_mode == "rel" then
+    bar = self.best * (1 + sign * o.threshold)
+  else
+    bar = self.best + sign * o.threshold
+  end
+  return sign * metric > sign * bar
 end
 
 -- Returns whether the rate was lowered.

@@ -1,0 +1,245 @@
+// Gradients from scripts: backward, grad, modes, hooks, functions with a backward of their own.
+#include "autograd/engine.h"
+#include "autograd/node.h"
+#include "core/fail.h"
+#include "interpreter/bind/bind.h"
+#include "ops/call.h"
+
+namespace rille::bind {
+namespace {
+
+using lua::CallbackRef;
+
+// ---- running backwards ---------------------------------------------------------------------------
+
+bool flag(const Value& v) { return v.get<bool>() && *v.get<bool>(); }
+
+autograd::BackwardOptions options_at(Call& c, int i) {
+  autograd::BackwardOptions o;
+  o.create_graph = flag(c.option(i, "create_graph"));
+  const Value retain = c.option(i, "retain_graph");
+  o.retain_graph = retain.is_nil() ? o.create_graph : flag(retain);
+  o.allow_unused = flag(c.option(i, "allow_unused"));
+  return o;
+}
+
+std::vector<Tensor> tensors_of(const Value& v, std::string_view what) {
+  if (const Tensor* t = v.get<Tensor>()) return {*t};
+  std::vector<Tensor> out;
+  if (const Table* list = v.table())
+    for (const Value& one : list->list) {
+      if (!one.get<Tensor>()) throw type_error("'{}' must be a list of tensors", what);
+      out.push_back(*one.get<Tensor>());
+    }
+  else if (!v.is_nil())
+    throw type_error("'{}' must be a tensor or a list of tensors", what);
+  return out;
+}
+
+// Errors of backward name backward, unless an op on the way named itself.
+template <class F>
+void named(std::string_view op, F&& f) {
+  try {
+    f();
+  } catch (Error& e) {
+    if (e.op().empty()) e.op(op);
+    throw;
+  }
+}
+
+// t:backward([gradient][, { retain_graph, create_graph, inputs }])
+void backward(Call& c) {
+  named("backward", [&] {
+    const Tensor t = c.tensor(1, "self");
+    const int options = c.is_tensor(2) || !c.is_table(2) ? 3 : 2;
+    c.only(options, {"retain_graph", "create_graph", "inputs"});
+    const Tensor seed = c.is_tensor(2) ? c.tensor(2, "gradient") : Tensor();
+    if (c.has(2) && !c.is_tensor(2) && options == 3) c.wrong(2, "gradient", "a tensor");
+    const std::vector<Tensor> inputs = tensors_of(c.option(options, "inputs"), "inputs");
+    autograd::backward({&t, 1}, {&seed, 1}, options_at(c, options), inputs);
+  });
+}
+
+// rille.grad(outputs, inputs, { grad_outputs, retain_graph, create_graph, allow_unused })
+void grad(Call& c) {
+  named("grad", [&] {
+    const std::vector<Tensor> outputs = c.tensors(1, "outputs"), inputs = c.tensors(2, "inputs");
+    c.only(3, {"grad_outputs", "retain_graph", "create_graph", "allow_unused"});
+    const std::vector<Tensor> seeds = tensors_of(c.option(3, "grad_outputs"), "grad_outputs");
+    for (const Tensor& g : autograd::grad(outputs, inputs, seeds, options_at(c, 3))) c.give(g);
+  });
+}
+
+// rille.backward(outputs, grad_outputs, options): several roots at once.
+void backward_all(Call& c) {
+  named("backward", [&] {
+    const std::vector<Tensor> outputs = c.tensors(1, "outputs");
+    const std::vector<Tensor> seeds = c.has(2) ? c.tensors(2, "grad_outputs") : std::vector<Tensor>();
+    autograd::backward(outputs, seeds, options_at(c, 3));
+  });
+}
+
+// ---- tensors ---------------------------------------------------------------------------------------
+
+void detach(Call& c) { c.give(autograd::detach(c.tensor(1, "self"))); }
+void retain_grad(Call& c) { autograd::retain_grad(c.tensor(1, "self")); }
+
+// t:requires_grad_([on]) gives t itself: the Lua half returns the same box.
+void set_requires_grad(Call& c) {
+  autograd::set_requires_grad(c.tensor(1, "self"), c.has(2) ? c.boolean(2, "on") : true);
+}
+
+autograd::TensorHook hook_of(CallbackRef f) {
+  return [f = std::move(f)](const Tensor& dy) {
+    const std::vector<Value> out = (*f)({dy});
+    if (out.empty() || out[0].is_nil()) return Tensor();
+    if (!out[0].get<Tensor>()) throw type_error("a hook must return a tensor or nothing");
+    return *out[0].get<Tensor>();
+  };
+}
+
+// t:register_hook(f) -> id for t:remove_hook(id)
+void register_hook(Call& c) {
+  const uint64_t id = autograd::add_hook(c.tensor(1, "self"), hook_of(c.function(2, "hook")));
+  c.give(static_cast<int64_t>(id));
+}
+void remove_hook(Call& c) {
+  autograd::remove_hook(c.tensor(1, "self"), static_cast<uint64_t>(c.integer(2, "id")));
+}
+// native.after_accumulate(t, f): runs after .grad was written.
+void after_accumulate(Call& c) {
+  const CallbackRef f = c.function(2, "hook");
+  autograd::grad_meta(c.tensor(1, "self")).accumulate_hooks.emplace_back(0, [f](const Tensor& t) { (*f)({t}); });
+}
+
+// ---- modes -----------------------------------------------------------------------------------------
+
+uint32_t flag_named(const std::string& name) {
+  if (name == "grad") return kGrad;
+  if (name == "inference") return kInference;
+  if (name == "anomaly") return kAnomaly;
+  if (name == "deterministic") return kDeterministic;
+  throw arg_error("there is no mode '{}'", name);
+}
+
+// native.mode(name[, on]) -> what it was
+void mode(Call& c) {
+  const uint32_t mask = flag_named(c.string(1, "mode"));
+  uint32_t& flags = c.context().flags;
+  c.give((flags & mask) != 0);
+  if (c.has(2)) flags = c.boolean(2, "on") ? flags | mask : flags & ~mask;
+}
+void is_grad_enabled(Call& c) { c.give(c.context().grad()); }
+
+// ---- rille.Function --------------------------------------------------------------------------------
+
+// The node of one call of a script's own function: backward is a Lua function of the gradients.
+class ScriptNode final : public autograd::Node {
+ public:
+  ScriptNode(CallbackRef backward, std::span<const Tensor> inputs, std::vector<Tensor> outputs_like)
+      : backward_(std::move(backward)), shells_(std::move(outputs_like)) {
+    outputs = static_cast<uint32_t>(shells_.size());
+    for (const Tensor& t : inputs) {
+      next.push_back(autograd::edge_of(t));
+      inputs_.push_back(t.shell());
+    }
+    site = Context::current().site();
+  }
+  std::string_view name() const override { return "function"; }
+  void backward(autograd::Gradients& dys, autograd::Gradients& dxs) override {
+    std::vector<Value> arguments;
+    for (size_t i = 0; i < dys.size(); ++i) {
+      if (!dys[i]) dys[i] = autograd::engine_ops().zeros_like(shells_[i]);
+      arguments.emplace_back(dys[i]);
+    }
+    const std::vector<Value> out = (*backward_)(std::move(arguments));
+    for (size_t i = 0; i < next.size() && i < out.size(); ++i) {
+      if (out[i].is_nil() || !next[i]) continue;
+      const Tensor* dx = out[i].get<Tensor>();
+      if (!dx) throw type_error("backward must return a tensor or nil for each tensor argument").op("Function");
+      if (dx->shape() != inputs_[i].shape())
+        throw shape_error("backward gave a gradient of shape {} for argument {} of shape {}", to_string(dx->shape()),
+                          i + 1, to_string(inputs_[i].shape()))
+            .op("Function");
+      dxs[i] = fit_gradient(*dx, inputs_[i], "Function");
+    }
+  }
+
+ private:
+  CallbackRef backward_;
+  std::vector<Tensor> inputs_, shells_;
+};
+
+// native.record(backward, inputs, outputs): puts a script's function on the tape; gives the outputs
+// as they are to be used.
+void record(Call& c) {
+  const CallbackRef backward = c.function(1, "backward");
+  const std::vector<Tensor> inputs = c.tensors(2, "inputs"), outputs = c.tensors(3, "outputs");
+  bool needs = false;
+  for (const Tensor& t : inputs) needs |= autograd::requires_grad(t);
+  if (!needs || !c.context().grad()) {
+    for (const Tensor& t : outputs) c.give(t);
+    return;
+  }
+  std::vector<Tensor> shells;
+  for (const Tensor& t : outputs) shells.push_back(t.shell());
+  const autograd::NodeRef node(new ScriptNode(backward, inputs, std::move(shells)));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor y = outputs[i].alias();
+    if (y.is_float()) autograd::set_history(y, node, static_cast<uint32_t>(i));
+    c.give(y);
+  }
+}
+
+// ---- saved tensors ---------------------------------------------------------------------------------
+
+// native.saved_tensors(pack, unpack) and native.saved_tensors(): scopes of rille.saved_tensors.
+class ScriptHook final : public SavedHook {
+ public:
+  ScriptHook(CallbackRef pack, CallbackRef unpack) : pack_(std::move(pack)), unpack_(std::move(unpack)) {}
+  uint64_t pack(const Tensor& t) override {
+    const NoGrad quiet;
+    std::vector<Value> out = (*pack_)({autograd::detach(t)});
+    kept_.emplace(++last_, out.empty() ? Value() : std::move(out[0]));
+    return last_;
+  }
+  Tensor unpack(uint64_t handle) override {
+    const std::vector<Value> out = (*unpack_)({kept_.at(handle)});
+    if (out.empty() || !out[0].get<Tensor>()) throw type_error("unpack must return a tensor").op("saved_tensors");
+    return *out[0].get<Tensor>();
+  }
+  void drop(uint64_t handle) noexcept override { kept_.erase(handle); }
+
+ private:
+  CallbackRef pack_, unpack_;
+  std::map<uint64_t, Value> kept_;
+  uint64_t last_ = 0;
+};
+
+void saved_tensors(Call& c) {
+  Context& x = c.context();
+  if (c.has(1)) {
+    x.saved_hooks.push_back(std::make_shared<ScriptHook>(c.function(1, "pack"), c.function(2, "unpack")));
+    x.flags |= kSavedHooks;
+    return;
+  }
+  if (!x.saved_hooks.empty()) x.saved_hooks.pop_back();
+  if (x.saved_hooks.empty()) x.flags &= ~kSavedHooks;
+}
+
+}  // namespace
+
+void bind_autograd(Interpreter& in) {
+  static constexpr NativeEntry functions[] = {
+      {"grad", grad}, {"backward", backward_all}, {"is_grad_enabled", is_grad_enabled}};
+  lua::define_functions(in, "rille", functions);
+  static constexpr NativeEntry natives[] = {
+      {"mode", mode}, {"record", record}, {"saved_tensors", saved_tensors}, {"after_accumulate", after_accumulate}};
+  lua::define_functions(in, "rille.native", natives);
+  static constexpr NativeEntry methods[] = {{"backward", backward}, {"detach", detach}, {"retain_grad", retain_grad},
+                                            {"set_requires_grad", set_requires_grad},
+                                            {"register_hook", register_hook}, {"remove_hook", remove_hook}};
+  lua::add_tensor_methods(in, methods);
+}
+
+}  // namespace rille::bind

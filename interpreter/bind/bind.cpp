@@ -1,0 +1,22 @@
+#include "interpreter/bind/bind.h"
+
+#include "core/fail.h"
+
+namespace rille::bind {
+
+void bind_all(Interpreter& in) {
+  lua::define_ops(in);
+  bind_tensor(in);
+  bind_create(in);
+  bind_autograd(in);
+  bind_engine(in);
+}
+
+Device device_of(const std::string& text) { return parse_device(text); }
+
+DType dtype_of(const std::string& text) {
+  if (const auto d = parse_dtype(text)) return *d;
+  throw dtype_error("'{}' is no dtype", text).hint("f64 f32 f16 bf16 i64 i32 i16 i8 u8 bool");
+}
+
+}  // namespace rille::bind

@@ -1,0 +1,29 @@
+// What scripts get: each file of this room binds one subject. No file here knows lua.h.
+#pragma once
+#include "interpreter/lua/define.h"
+
+namespace rille::bind {
+
+using lua::Call;
+using lua::Interpreter;
+using lua::NativeEntry;
+using lua::Table;
+using lua::Value;
+
+void bind_tensor(Interpreter& in);
+void bind_create(Interpreter& in);
+void bind_autograd(Interpreter& in);
+void bind_engine(Interpreter& in);
+
+/// All of them.
+void bind_all(Interpreter& in);
+
+// Shared between the files.
+std::string print_tensor(const Tensor& t);
+void tensor_get_index(Call& c);
+void tensor_set_index(Call& c);
+/// The device of an option or argument, "auto" resolved.
+Device device_of(const std::string& text);
+DType dtype_of(const std::string& text);
+
+}  // namespace rille::bind

@@ -1,0 +1,118 @@
+// How print shows a tensor: values cut in the middle as numpy's are, then dtype, shape and device.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "interpreter/bind/bind.h"
+#include "ops/cast.h"
+
+namespace rille::bind {
+namespace {
+
+constexpr int64_t kEdge = 3;        // values shown at each end of a dim that is cut
+constexpr int64_t kWhole = 1000;    // tensors up to this size are shown whole
+
+class Printer {
+ public:
+  explicit Printer(const Tensor& t) : t_(t), cut_(t.numel() > kWhole) {
+    std::vector<double> seen;
+    collect(0, 0, seen);
+    choose_format(seen);
+    for (const double v : seen) width_ = std::max(width_, one(v).size());
+  }
+
+  std::string text() {
+    std::string out;
+    write(0, 0, 1, out);
+    return out;
+  }
+
+ private:
+  bool cuts(int dim) const { return cut_ && t_.shape()[dim] > 2 * kEdge; }
+
+  template <class F>
+  void each(int dim, F&& f) const {
+    const int64_t n = t_.shape()[dim];
+    for (int64_t i = 0; i < n; ++i) {
+      if (cuts(dim) && i == kEdge) {
+        i = n - kEdge;
+        f(i, true);
+      } else {
+        f(i, false);
+      }
+    }
+  }
+
+  double value(int64_t offset) const {
+    return load_element(t_.dtype(), static_cast<char*>(t_.data()) + offset * static_cast<int64_t>(size_of(t_.dtype())));
+  }
+
+  void collect(int dim, int64_t offset, std::vector<double>& seen) const {
+    if (dim == t_.rank()) {
+      seen.push_back(value(offset));
+      return;
+    }
+    each(dim, [&](int64_t i, bool) { collect(dim + 1, offset + i * t_.strides()[dim], seen); });
+  }
+
+  // Four digits after the point, or powers of ten where the values are far apart; whole numbers
+  // without digits.
+  void choose_format(const std::vector<double>& seen) {
+    if (!t_.is_float()) return;
+    double low = INFINITY, high = 0;
+    bool whole = true;
+    for (const double v : seen) {
+      if (!std::isfinite(v)) continue;
+      whole &= v == std::trunc(v);
+      if (v != 0) low = std::min(low, std::fabs(v));
+      high = std::max(high, std::fabs(v));
+    }
+    powers_ = high > 0 && (high >= 1e8 || low < 1e-4 || high / low > 1e4 * 1e3);
+    digits_ = whole && !powers_ ? 0 : 4;
+  }
+
+  std::string one(double v) const {
+    if (t_.dtype() == DType::boolean) return v != 0 ? "true" : "false";
+    if (!t_.is_float()) return fmt::format("{}", static_cast<int64_t>(v));
+    if (!std::isfinite(v)) return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
+    if (powers_) return fmt::format("{:.4e}", v);
+    return digits_ ? fmt::format("{:.{}f}", v, digits_) : fmt::format("{:.0f}.", v);
+  }
+
+  void write(int dim, int64_t offset, size_t indent, std::string& out) const {
+    if (dim == t_.rank()) {
+      out += fmt::format("{:>{}}", one(value(offset)), width_);
+      return;
+    }
+    const bool last = dim == t_.rank() - 1;
+    out += '{';
+    bool first = true;
+    each(dim, [&](int64_t i, bool skipped) {
+      const std::string gap = last ? std::string(" ") : "\n" + std::string(indent, ' ');
+      if (!first) out += "," + gap;
+      if (skipped) out += "..." + (last ? ", " : "," + gap);
+      write(dim + 1, offset + i * t_.strides()[dim], indent + 1, out);
+      first = false;
+    });
+    out += '}';
+  }
+
+  const Tensor& t_;
+  bool cut_, powers_ = false;
+  int digits_ = 4;
+  size_t width_ = 0;
+};
+
+}  // namespace
+
+std::string print_tensor(const Tensor& t) {
+  std::string tail = fmt::format("{}{}", name(t.dtype()), to_string(t.shape()));
+  if (t.device() != Device{}) tail += " " + to_string(t.device());
+  if (t.needs_grad()) tail += " requires_grad";
+  if (t.is_meta()) return tail;
+  if (t.numel() == 0) return "{}  " + tail;
+  return fmt::format("{}{}{}", Printer(t).text(), t.rank() > 1 ? "\n" : "  ", tail);
+}
+
+}  // namespace rille::bind

@@ -1,0 +1,159 @@
+// Methods, fields and metamethods of tensors that are no ops.
+#include "autograd/node.h"
+#include "core/fail.h"
+#include "interpreter/bind/bind.h"
+#include "ops/cast.h"
+#include "ops/shape.h"
+
+namespace rille::bind {
+namespace {
+
+Table list_of(const Dims& d) {
+  Table t;
+  for (const int64_t n : d) t.list.emplace_back(n);
+  return t;
+}
+
+// A dim as the script counts it.
+int64_t script_dim(Call& c, int i) {
+  const int64_t d = c.integer(i, "dim");
+  if (d == 0) throw index_error("'dim' is 0, but dims count from 1 (or -1 from the end)");
+  return d > 0 ? d - 1 : d;
+}
+
+void size(Call& c) {
+  const Tensor t = c.tensor(1, "self");
+  if (c.has(2)) return c.give(t.size(script_dim(c, 2)));
+  for (const int64_t n : t.shape()) c.give(n);
+}
+void shape(Call& c) { c.give(list_of(c.tensor(1, "self").shape())); }
+void stride(Call& c) {
+  const Tensor t = c.tensor(1, "self");
+  if (c.has(2)) return c.give(t.strides()[axis(script_dim(c, 2), t.rank())]);
+  for (const int64_t n : t.strides()) c.give(n);
+}
+void dim(Call& c) { c.give(c.tensor(1, "self").rank()); }
+void numel(Call& c) { c.give(c.tensor(1, "self").numel()); }
+void nbytes(Call& c) { c.give(c.tensor(1, "self").nbytes()); }
+void is_contiguous(Call& c) { c.give(c.tensor(1, "self").is_contiguous()); }
+
+void refuse_meta(const Tensor& t) {
+  if (t.is_meta()) throw fail(Kind::device, "E_NO_KERNEL", "a meta tensor has no values");
+}
+
+Value element(const Tensor& t, int64_t at) {
+  if (t.dtype() == DType::boolean) return t.at(at) != 0;
+  if (t.is_float()) return t.at(at);
+  return int64_t{t.is_contiguous() ? load_integer(t.dtype(), static_cast<char*>(t.data()) +
+                                                                  at * static_cast<int64_t>(size_of(t.dtype())))
+                                   : static_cast<int64_t>(t.at(at))};
+}
+
+void item(Call& c) {
+  const Tensor t = c.tensor(1, "self");
+  refuse_meta(t);
+  if (t.numel() != 1)
+    throw shape_error("needs a tensor of one element, got shape {}", to_string(t.shape())).op("item").hint("t:tolist() gives all of them");
+  c.give(element(t, 0));
+}
+
+Value nested(const Tensor& t, int dim, int64_t& at) {
+  if (dim == t.rank()) return element(t, at++);
+  Table out;
+  for (int64_t i = 0; i < t.shape()[dim]; ++i) out.list.push_back(nested(t, dim + 1, at));
+  return out;
+}
+void tolist(Call& c) {
+  Tensor t = c.tensor(1, "self");
+  refuse_meta(t);
+  const NoGrad quiet;
+  t = contiguous(t);
+  int64_t at = 0;
+  c.give(nested(t, 0, at));
+}
+
+// t:to(dtype | device | other [, options]), in any order of the first two.
+void to(Call& c) {
+  const Tensor t = c.tensor(1, "self");
+  DType dtype = t.dtype();
+  Device device = t.device();
+  bool copy = false;
+  for (int i = 2; i <= c.count(); ++i) {
+    if (!c.has(i)) continue;
+    if (c.is_tensor(i)) {
+      const Tensor other = c.tensor(i, "other");
+      dtype = other.dtype();
+      device = other.device();
+    } else if (c.is_string(i)) {
+      const std::string text = c.string(i, "target");
+      if (const auto d = parse_dtype(text)) dtype = *d;
+      else device = device_of(text);
+    } else {
+      c.only(i, {"async", "copy", "layout", "saturate", "nan", "rounding", "generator", "dtype", "device"});
+      if (const Value v = c.option(i, "copy"); v.get<bool>()) copy = *v.get<bool>();
+      if (const Value v = c.option(i, "dtype"); v.get<std::string>()) dtype = dtype_of(*v.get<std::string>());
+      if (const Value v = c.option(i, "device"); v.get<std::string>()) device = device_of(*v.get<std::string>());
+    }
+  }
+  const Tensor moved = cast(to_device(t, device), dtype);
+  c.give(copy && moved.is(t) ? clone(t) : moved);
+}
+
+void type_as(Call& c) { c.give(cast(c.tensor(1, "self"), c.tensor(2, "other").dtype())); }
+template <DType d>
+void cast_to(Call& c) { c.give(cast(c.tensor(1, "self"), d)); }
+void to_cpu(Call& c) { c.give(to_device(c.tensor(1, "self"), Device{})); }
+
+// ---- fields --------------------------------------------------------------------------------------
+
+void get_dtype(Call& c) { c.give(name(c.tensor(1, "self").dtype())); }
+void get_device(Call& c) { c.give(to_string(c.tensor(1, "self").device())); }
+void get_requires_grad(Call& c) { c.give(autograd::requires_grad(c.tensor(1, "self"))); }
+void get_is_leaf(Call& c) { c.give(autograd::is_leaf(c.tensor(1, "self"))); }
+void get_grad(Call& c) { c.give(autograd::grad_of(c.tensor(1, "self"))); }
+void get_layout(Call& c) {
+  const Tensor t = c.tensor(1, "self");
+  c.give(t.is_contiguous() ? "contiguous" : is_dense(t.shape(), t.strides()) ? "dense" : "strided");
+}
+void get_version(Call& c) { c.give(static_cast<int64_t>(c.tensor(1, "self").version())); }
+void set_grad(Call& c) {
+  autograd::set_grad(c.tensor(1, "self"), c.has(2) ? c.tensor(2, "grad") : Tensor());
+}
+void set_requires_grad(Call& c) { autograd::set_requires_grad(c.tensor(1, "self"), c.boolean(2, "requires_grad")); }
+
+// ---- metamethods ---------------------------------------------------------------------------------
+
+void length(Call& c) {
+  const Tensor t = c.tensor(1, "self");
+  if (t.rank() == 0) throw shape_error("a 0-d tensor has no length").op("#");
+  c.give(t.shape()[0]);
+}
+void text(Call& c) { c.give(print_tensor(c.tensor(1, "self"))); }
+void concat(Call& c) {
+  if (!c.is_tensor(1) || !c.is_tensor(2)) throw type_error("'..' joins two tensors").op("cat");
+  c.give(call<Cat>({.tensors = {c.tensor(1, "a"), c.tensor(2, "b")}, .dim = {0}}));
+}
+void same(Call& c) {
+  c.give(c.is_tensor(1) && c.is_tensor(2) && c.tensor(1, "a").is(c.tensor(2, "b")));
+}
+
+}  // namespace
+
+void bind_tensor(Interpreter& in) {
+  static constexpr NativeEntry methods[] = {
+      {"size", size}, {"shape", shape}, {"stride", stride}, {"dim", dim}, {"numel", numel},
+      {"nbytes", nbytes}, {"is_contiguous", is_contiguous}, {"item", item}, {"tolist", tolist}, {"to", to},
+      {"type_as", type_as}, {"cpu", to_cpu}, {"float", cast_to<DType::f32>}, {"double", cast_to<DType::f64>},
+      {"half", cast_to<DType::f16>}, {"bfloat16", cast_to<DType::bf16>}, {"long", cast_to<DType::i64>},
+      {"int", cast_to<DType::i32>}, {"bool", cast_to<DType::boolean>}};
+  static constexpr NativeEntry getters[] = {{"dtype", get_dtype}, {"device", get_device},
+                                            {"requires_grad", get_requires_grad}, {"grad", get_grad},
+                                            {"is_leaf", get_is_leaf}, {"layout", get_layout},
+                                            {"version", get_version}};
+  static constexpr NativeEntry setters[] = {{"grad", set_grad}, {"requires_grad", set_requires_grad}};
+  static constexpr NativeEntry operators[] = {
+      {"__len", length}, {"__tostring", text}, {"__concat", concat}, {"__eq", same}};
+  lua::define_tensor(in, {methods, getters, setters, operators, tensor_get_index, tensor_set_index});
+}
+
+}  // namespace rille::bind

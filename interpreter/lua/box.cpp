@@ -1,0 +1,104 @@
+#include "interpreter/lua/box.h"
+
+#include <memory>
+
+#include "interpreter/lua/interpreter.h"
+
+namespace rille::lua {
+namespace {
+
+// Drops what a box owns. Takes any argument, any number of times; calls no Lua.
+int drop(lua_State* L) {
+  if (lua_type(L, 1) != LUA_TUSERDATA || lua_rawlen(L, 1) < sizeof(Box)) return 0;
+  Box* b = static_cast<Box*>(lua_touserdata(L, 1));
+  if (b->magic != Box::kMagic || !b->impl) return 0;
+  void* impl = std::exchange(b->impl, nullptr);
+  if (b->kind == BoxKind::tensor) Tensor(static_cast<TensorImpl*>(impl));
+  else delete static_cast<ObjectRef*>(impl);
+  return 0;
+}
+
+const Box* as_box(lua_State* L, int i, const Interpreter& in, BoxKind kind) {
+  if (lua_type(L, i) != LUA_TUSERDATA || !lua_getmetatable(L, i)) return nullptr;
+  const void* mt = lua_topointer(L, -1);
+  lua_pop(L, 1);
+  const bool ours = kind == BoxKind::tensor ? mt == in.tensor_metatable : in.object_metatables.contains(mt);
+  if (!ours || lua_rawlen(L, i) < sizeof(Box)) return nullptr;
+  const Box* b = static_cast<const Box*>(lua_touserdata(L, i));
+  return b->magic == Box::kMagic && b->kind == kind ? b : nullptr;
+}
+
+Box* push_box(lua_State* L, BoxKind kind) {
+  Box* b = static_cast<Box*>(lua_newuserdatauv(L, sizeof(Box), 0));
+  b->magic = Box::kMagic;
+  b->kind = kind;
+  b->unused = 0;
+  b->impl = nullptr;
+  return b;
+}
+
+void finish_metatable(lua_State* L) {
+  lua_pushcfunction(L, drop);
+  lua_setfield(L, -2, "__gc");
+  lua_pushcfunction(L, drop);
+  lua_setfield(L, -2, "__close");
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
+}
+
+}  // namespace
+
+Box* push_tensor_box(lua_State* L, Interpreter& in) {
+  Box* b = push_box(L, BoxKind::tensor);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &in.tensor_metatable);
+  lua_setmetatable(L, -2);
+  return b;
+}
+
+Box* push_object_box(lua_State* L, Interpreter& in, std::string_view type) {
+  Box* b = push_box(L, BoxKind::object);
+  const auto it = in.classes.find(type);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, it->second.get());
+  lua_setmetatable(L, -2);
+  return b;
+}
+
+TensorImpl* peek_tensor(lua_State* L, int i, const Interpreter& in) {
+  const Box* b = as_box(L, i, in, BoxKind::tensor);
+  return b ? static_cast<TensorImpl*>(b->impl) : nullptr;
+}
+
+ObjectRef* peek_object(lua_State* L, int i, const Interpreter& in) {
+  const Box* b = as_box(L, i, in, BoxKind::object);
+  return b ? static_cast<ObjectRef*>(b->impl) : nullptr;
+}
+
+bool is_closed_box(lua_State* L, int i, const Interpreter& in) {
+  const Box* b = as_box(L, i, in, BoxKind::tensor);
+  if (!b) b = as_box(L, i, in, BoxKind::object);
+  return b && !b->impl;
+}
+
+void make_tensor_metatable(lua_State* L, Interpreter& in) {
+  lua_newtable(L);
+  lua_pushliteral(L, "rille.Tensor");
+  lua_setfield(L, -2, "__name");
+  finish_metatable(L);
+  in.tensor_metatable = lua_topointer(L, -1);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &in.tensor_metatable);
+}
+
+void make_object_metatable(lua_State* L, Interpreter& in, std::string_view type) {
+  auto& key = in.classes[std::string(type)];
+  key = std::make_unique<char>();
+  lua_newtable(L);
+  lua_pushlstring(L, type.data(), type.size());
+  lua_setfield(L, -2, "__name");
+  finish_metatable(L);
+  in.object_metatables.insert(lua_topointer(L, -1));
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, key.get());
+}
+
+}  // namespace rille::lua

@@ -1,0 +1,336 @@
+#include "interpreter/lua/call.h"
+
+#include <lua.hpp>
+
+#include <algorithm>
+
+#include "core/fail.h"
+#include "interpreter/lua/box.h"
+#include "interpreter/lua/diagnose.h"
+
+namespace rille::lua {
+namespace {
+
+constexpr int kDepth = 64;
+
+// A raised Lua value that crosses C++ frames; its registry reference is freed when it is raised again.
+bool native_guarded(lua_State* L, Interpreter& in, Native function, size_t& first, int& raised) noexcept;
+
+int reference_body(lua_State* L) {
+  // 1: light userdata int*, 2: the value
+  *static_cast<int*>(lua_touserdata(L, 1)) = luaL_ref(L, LUA_REGISTRYINDEX);
+  return 0;
+}
+
+// A registry reference to the value at stack index i.
+int make_reference(lua_State* L, int i) {
+  const int index = lua_absindex(L, i);
+  int reference = LUA_NOREF;
+  lua_pushcfunction(L, reference_body);
+  lua_pushlightuserdata(L, &reference);
+  lua_pushvalue(L, index);
+  if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
+    lua_settop(L, -2);
+    throw std::bad_alloc();
+  }
+  return reference;
+}
+
+int native_entry(lua_State* L) {
+  const auto function = reinterpret_cast<Native>(lua_touserdata(L, lua_upvalueindex(1)));
+  Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(2)));
+  luaL_checkstack(L, 32, "rille");
+  follow_coroutine(L, in);
+  size_t first = 0;  // an outer native that called back into Lua has results there, too
+  int lua_error_reference = LUA_NOREF;
+  if (!native_guarded(L, in, function, first, lua_error_reference)) {
+    if (lua_error_reference != LUA_NOREF) {
+      lua_rawgeti(L, LUA_REGISTRYINDEX, lua_error_reference);
+      luaL_unref(L, LUA_REGISTRYINDEX, lua_error_reference);
+      return lua_error(L);
+    }
+    return raise_prepared(L, in);
+  }
+  pace_collector(L, in);
+  const int n = static_cast<int>(in.results.size() - first);
+  luaL_checkstack(L, n + 8, "too many results");
+  for (int i = 0; i < n; ++i) push_value(L, in, in.results[first + static_cast<size_t>(i)]);
+  in.results.resize(first);
+  return n;
+}
+
+bool native_guarded(lua_State* L, Interpreter& in, Native function, size_t& first, int& lua_error_reference) noexcept {
+  const Entered entered(in, L);
+  first = in.results.size();
+  try {
+    Call call(L, in);
+    function(call);
+    return true;
+  } catch (const LuaError& e) {
+    lua_error_reference = e.reference();
+  } catch (Error& e) {
+    diagnose(L, in, std::move(e), nullptr, nullptr);
+  } catch (const std::bad_alloc&) {
+    diagnose(L, in, Error(Kind::memory, "E_OOM", "out of memory"), nullptr, nullptr);
+  } catch (const std::exception& e) {
+    diagnose(L, in, internal_error("{}", e.what()), nullptr, nullptr);
+  }
+  in.results.resize(first);
+  return false;
+}
+
+}  // namespace
+
+// ---- callbacks -----------------------------------------------------------------------------------
+
+Callback::~Callback() {
+  if (in_.L) luaL_unref(in_.L, LUA_REGISTRYINDEX, reference_);
+}
+
+namespace {
+
+struct Invocation {
+  Interpreter* in;
+  int reference;
+  const std::vector<Value>* arguments;
+};
+
+// Under pcall: fetches the function, pushes the arguments, calls.
+int invoke_body(lua_State* L) {
+  const auto& call = *static_cast<const Invocation*>(lua_touserdata(L, 1));
+  const int n = static_cast<int>(call.arguments->size());
+  luaL_checkstack(L, n + 8, "rille");
+  lua_settop(L, 0);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, call.reference);
+  for (const Value& v : *call.arguments) push_value(L, *call.in, v);
+  lua_call(L, n, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+}  // namespace
+
+std::vector<Value> Callback::operator()(std::vector<Value> arguments) const {
+  lua_State* L = in_.running ? in_.running : in_.L;
+  const int top = lua_gettop(L);
+  if (!lua_checkstack(L, 16)) throw std::bad_alloc();
+  Invocation call{&in_, reference_, &arguments};
+  lua_pushcfunction(L, invoke_body);
+  lua_pushlightuserdata(L, &call);
+  const int status = lua_pcall(L, 1, LUA_MULTRET, 0);
+  if (status != LUA_OK) {
+    std::string text;
+    if (lua_type(L, -1) == LUA_TSTRING) text = lua_tolstring(L, -1, nullptr);
+    const int reference = make_reference(L, -1);
+    lua_settop(L, top);
+    throw LuaError(reference, text.empty() ? "an error in a Lua function" : text);
+  }
+  std::vector<Value> out;
+  const Call reader(L, in_);
+  for (int i = top + 1; i <= lua_gettop(L); ++i) out.push_back(reader.value(i));
+  lua_settop(L, top);
+  return out;
+}
+
+// ---- arguments -----------------------------------------------------------------------------------
+
+int Call::count() const { return lua_gettop(L_); }
+bool Call::has(int i) const { return !lua_isnoneornil(L_, i); }
+bool Call::is_table(int i) const { return lua_type(L_, i) == LUA_TTABLE; }
+bool Call::is_tensor(int i) const { return peek_tensor(L_, i, in_) != nullptr; }
+bool Call::is_string(int i) const { return lua_type(L_, i) == LUA_TSTRING; }
+bool Call::is_number(int i) const { return lua_type(L_, i) == LUA_TNUMBER; }
+bool Call::is_function(int i) const { return lua_type(L_, i) == LUA_TFUNCTION; }
+Site Call::where() const { return user_site(L_); }
+
+void Call::wrong(int i, std::string_view name, std::string_view expected) const {
+  throw type_error("'{}' must be {}, got {}", name, expected, describe_value(L_, i, in_));
+}
+
+Tensor Call::tensor(int i, std::string_view name) const {
+  if (TensorImpl* p = peek_tensor(L_, i, in_)) return tensor_of(p);
+  wrong(i, name, "a tensor");
+}
+
+std::vector<Tensor> Call::tensors(int i, std::string_view name) const {
+  std::vector<Tensor> out;
+  if (TensorImpl* p = peek_tensor(L_, i, in_)) return {tensor_of(p)};
+  if (!is_table(i)) wrong(i, name, "a list of tensors");
+  const lua_Unsigned n = lua_rawlen(L_, i);
+  for (lua_Unsigned k = 1; k <= n; ++k) {
+    lua_rawgeti(L_, i, static_cast<lua_Integer>(k));
+    TensorImpl* p = peek_tensor(L_, -1, in_);
+    if (!p)
+      throw type_error("'{}' must be a list of tensors, got {} at position {}", name,
+                       describe_value(L_, lua_gettop(L_), in_), k);
+    out.push_back(tensor_of(p));
+    lua_settop(L_, -2);
+  }
+  return out;
+}
+
+double Call::number(int i, std::string_view name) const {
+  if (!is_number(i)) wrong(i, name, "a number");
+  return lua_tonumberx(L_, i, nullptr);
+}
+
+int64_t Call::integer(int i, std::string_view name) const {
+  int good = 0;
+  if (!is_number(i)) wrong(i, name, "an integer");
+  const lua_Integer n = lua_tointegerx(L_, i, &good);
+  if (!good) wrong(i, name, "an integer");
+  return n;
+}
+
+bool Call::boolean(int i, std::string_view name) const {
+  if (lua_type(L_, i) != LUA_TBOOLEAN) wrong(i, name, "true or false");
+  return lua_toboolean(L_, i);
+}
+
+std::string Call::string(int i, std::string_view name) const {
+  if (!is_string(i)) wrong(i, name, "a string");
+  size_t n = 0;
+  const char* s = lua_tolstring(L_, i, &n);
+  return {s, n};
+}
+
+CallbackRef Call::function(int i, std::string_view name) const {
+  if (!is_function(i)) wrong(i, name, "a function");
+  return std::make_shared<Callback>(in_, make_reference(L_, i));
+}
+
+ObjectRef Call::any_object(int i) const {
+  const ObjectRef* o = peek_object(L_, i, in_);
+  return o ? *o : nullptr;
+}
+
+Value Call::value(int i) const { return read(lua_absindex(L_, i), 0); }
+
+Value Call::read(int i, int depth) const {
+  if (depth > kDepth) throw arg_error("tables are nested more than {} deep", kDepth);
+  switch (lua_type(L_, i)) {
+    case LUA_TBOOLEAN: return bool(lua_toboolean(L_, i));
+    case LUA_TNUMBER:
+      if (lua_isinteger(L_, i)) return int64_t{lua_tointegerx(L_, i, nullptr)};
+      return lua_tonumberx(L_, i, nullptr);
+    case LUA_TSTRING: return string(i, "value");
+    case LUA_TUSERDATA:
+      if (TensorImpl* p = peek_tensor(L_, i, in_)) return tensor_of(p);
+      if (ObjectRef o = any_object(i)) return o;
+      throw type_error("a value of type {} can't be used here", describe_value(L_, i, in_));
+    case LUA_TFUNCTION: return function(i, "value");
+    case LUA_TTABLE: break;
+    case LUA_TNIL: return {};
+    default: throw type_error("a value of type {} can't be used here", describe_value(L_, i, in_));
+  }
+  if (!lua_checkstack(L_, 8)) throw std::bad_alloc();
+  Table t;
+  const lua_Unsigned n = lua_rawlen(L_, i);
+  for (lua_Unsigned k = 1; k <= n; ++k) {
+    lua_rawgeti(L_, i, static_cast<lua_Integer>(k));
+    t.list.push_back(read(lua_gettop(L_), depth + 1));
+    lua_settop(L_, -2);
+  }
+  for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2)) {
+    if (lua_type(L_, -2) == LUA_TSTRING) {
+      t.named.emplace(string(lua_gettop(L_) - 1, "key"), read(lua_gettop(L_), depth + 1));
+    } else {
+      const bool listed = lua_isinteger(L_, -2) && lua_tointegerx(L_, -2, nullptr) >= 1 &&
+                          static_cast<lua_Unsigned>(lua_tointegerx(L_, -2, nullptr)) <= n;
+      if (!listed) throw type_error("keys must be strings or positions 1..n, got {}", describe_value(L_, lua_gettop(L_) - 1, in_));
+    }
+  }
+  return t;
+}
+
+Value Call::option(int i, std::string_view key) const {
+  if (!has(i)) return {};
+  if (!is_table(i)) wrong(i, "options", "a table");
+  Value found;
+  for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2))
+    if (lua_type(L_, -2) == LUA_TSTRING && key == lua_tolstring(L_, -2, nullptr)) found = read(lua_gettop(L_), 0);
+  return found;
+}
+
+void Call::only(int i, std::initializer_list<std::string_view> keys) const {
+  if (!has(i)) return;
+  if (!is_table(i)) wrong(i, "options", "a table");
+  for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2)) {
+    if (lua_type(L_, -2) != LUA_TSTRING) throw option_error("options have names, got {}", describe_value(L_, lua_gettop(L_) - 1, in_));
+    const std::string key = string(lua_gettop(L_) - 1, "key");
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    const std::string near = nearest(key, keys);
+    throw option_error("unknown option '{}'{}", key, near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
+        .fact(fmt::format("takes: {}", fmt::join(keys, ", ")));
+  }
+}
+
+Tensor Call::raw_tensor_field(int i, std::string_view key) const {
+  for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2))
+    if (lua_type(L_, -2) == LUA_TSTRING && key == lua_tolstring(L_, -2, nullptr)) {
+      TensorImpl* p = peek_tensor(L_, -1, in_);
+      lua_settop(L_, -3);
+      return p ? tensor_of(p) : Tensor();
+    }
+  return {};
+}
+
+bool Call::raw_boolean_field(int i, std::string_view key) const {
+  for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2))
+    if (lua_type(L_, -2) == LUA_TSTRING && key == lua_tolstring(L_, -2, nullptr)) {
+      const bool on = lua_toboolean(L_, -1);
+      lua_settop(L_, -3);
+      return on;
+    }
+  return false;
+}
+
+// ---- results -------------------------------------------------------------------------------------
+
+namespace {
+
+void push_table(lua_State* L, Interpreter& in, const Table& t) {
+  luaL_checkstack(L, 8, "tables are nested too deep");
+  lua_createtable(L, static_cast<int>(t.list.size()), static_cast<int>(t.named.size()));
+  for (size_t i = 0; i < t.list.size(); ++i) {
+    push_value(L, in, t.list[i]);
+    lua_rawseti(L, -2, static_cast<lua_Integer>(i) + 1);
+  }
+  for (const auto& [key, v] : t.named) {
+    lua_pushlstring(L, key.data(), key.size());
+    push_value(L, in, v);
+    lua_rawset(L, -3);
+  }
+}
+
+}  // namespace
+
+void push_value(lua_State* L, Interpreter& in, const Value& v) {
+  if (v.is_nil()) lua_pushnil(L);
+  else if (const auto* b = v.get<bool>()) lua_pushboolean(L, *b);
+  else if (const auto* n = v.get<int64_t>()) lua_pushinteger(L, *n);
+  else if (const auto* d = v.get<double>()) lua_pushnumber(L, *d);
+  else if (const auto* s = v.get<std::string>()) lua_pushlstring(L, s->data(), s->size());
+  else if (const auto* t = v.get<Tensor>()) fill(push_tensor_box(L, in), *t);
+  else if (const auto* f = v.get<CallbackRef>()) lua_rawgeti(L, LUA_REGISTRYINDEX, (*f)->reference());
+  else if (const Table* table = v.table()) push_table(L, in, *table);
+  else if (const auto* o = v.get<ObjectRef>()) {
+    Box* b = push_object_box(L, in, (*o)->type());
+    b->impl = new ObjectRef(*o);
+  }
+}
+
+void push_native(lua_State* L, Interpreter& in, Native f) {
+  lua_pushlightuserdata(L, reinterpret_cast<void*>(f));
+  lua_pushlightuserdata(L, &in);
+  lua_pushcclosure(L, native_entry, 2);
+}
+
+void add_natives(lua_State* L, Interpreter& in, const NativeEntry* begin, const NativeEntry* end) {
+  for (; begin != end; ++begin) {
+    lua_pushlstring(L, begin->name.data(), begin->name.size());
+    push_native(L, in, begin->function);
+    lua_rawset(L, -3);
+  }
+}
+
+}  // namespace rille::lua

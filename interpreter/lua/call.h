@@ -1,0 +1,113 @@
+// How natives that are no ops meet Lua: a function gets a Call, asks it for arguments, gives it
+// results. It runs between two phases in which Lua may raise, never during them, so it may throw
+// and own what it likes.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/lua/interpreter.h"
+#include "interpreter/lua/value.h"
+
+struct lua_State;
+
+namespace rille::lua {
+
+/// A Lua function that C++ holds. Called on the interpreter's own thread only; an error of the
+/// function comes out as the error it raised.
+class Callback {
+ public:
+  Callback(Interpreter& in, int reference) : in_(in), reference_(reference) {}
+  ~Callback();
+  Callback(const Callback&) = delete;
+  Callback& operator=(const Callback&) = delete;
+  std::vector<Value> operator()(std::vector<Value> arguments) const;
+  int reference() const { return reference_; }
+
+ private:
+  Interpreter& in_;
+  int reference_;
+};
+
+/// A Lua error on its way through C++ frames: the raised value waits in the registry.
+class LuaError : public std::exception {
+ public:
+  LuaError(int reference, std::string text) : reference_(reference), text_(std::move(text)) {}
+  const char* what() const noexcept override { return text_.c_str(); }
+  int reference() const { return reference_; }
+
+ private:
+  int reference_;
+  std::string text_;
+};
+
+class Call {
+ public:
+  Call(lua_State* L, Interpreter& in) : L_(L), in_(in) {}
+
+  int count() const;
+  bool has(int i) const;  // given and not nil
+  bool is_table(int i) const;
+  bool is_tensor(int i) const;
+  bool is_string(int i) const;
+  bool is_number(int i) const;
+  bool is_function(int i) const;
+
+  // Arguments by position from 1; `name` is for the error. All throw E_TYPE.
+  Tensor tensor(int i, std::string_view name) const;
+  std::vector<Tensor> tensors(int i, std::string_view name) const;  // a list
+  double number(int i, std::string_view name) const;
+  int64_t integer(int i, std::string_view name) const;
+  bool boolean(int i, std::string_view name) const;
+  std::string string(int i, std::string_view name) const;
+  CallbackRef function(int i, std::string_view name) const;
+  /// Everything at a position, tables copied (64 deep at most).
+  Value value(int i) const;
+  template <class T>
+  std::shared_ptr<T> object(int i, std::string_view name) const {
+    auto o = std::dynamic_pointer_cast<T>(any_object(i));
+    if (!o) wrong(i, name, T::kWhat);
+    return o;
+  }
+
+  /// The entry of an options table as a Value; nil where absent. See also `only`.
+  Value option(int i, std::string_view key) const;
+  /// Refuses keys of the options table at `i` that are not among `keys`.
+  void only(int i, std::initializer_list<std::string_view> keys) const;
+  /// A tensor in a field of the table at `i`, or an empty one.
+  Tensor raw_tensor_field(int i, std::string_view key) const;
+  bool raw_boolean_field(int i, std::string_view key) const;
+
+  void give(Value v) { in_.results.push_back(std::move(v)); }
+
+  Interpreter& interpreter() const { return in_; }
+  Context& context() const { return in_.context; }
+  [[noreturn]] void wrong(int i, std::string_view name, std::string_view expected) const;
+  Site where() const;
+
+ private:
+  ObjectRef any_object(int i) const;
+  Value read(int i, int depth) const;
+  lua_State* L_;
+  Interpreter& in_;
+};
+
+using Native = void (*)(Call&);
+
+struct NativeEntry {
+  std::string_view name;
+  Native function;
+};
+
+/// Puts functions into the table on top of the stack.
+void add_natives(lua_State* L, Interpreter& in, const NativeEntry* begin, const NativeEntry* end);
+template <size_t N>
+void add_natives(lua_State* L, Interpreter& in, const NativeEntry (&list)[N]) {
+  add_natives(L, in, list, list + N);
+}
+void push_native(lua_State* L, Interpreter& in, Native f);
+
+/// Pushes a value; may raise for want of memory.
+void push_value(lua_State* L, Interpreter& in, const Value& v);
+
+}  // namespace rille::lua

@@ -1,0 +1,31 @@
+// Turns a C++ error into a message that a script writer can act on: the script's line, the names it
+// gives its values, the source with a caret, one hint. Runs on the failure path only; calls nothing
+// of Lua that raises.
+#pragma once
+#include "interpreter/lua/interpreter.h"
+#include "ops/op_info.h"
+
+namespace rille::lua {
+
+/// The innermost line of the user's: not the standard library's.
+Site user_site(lua_State* L);
+
+/// Fills in `in.raised`. `args` are the stack indices of the op's fields (0: not given), or null.
+void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, const int* args);
+
+/// native.raise{ kind, code, op, message, hint, facts, status }: how the standard library raises.
+int raise_from_table(lua_State* L);
+
+/// Raises what diagnose prepared, as an error object. Does not return.
+int raise_prepared(lua_State* L, Interpreter& in);
+
+/// The name nearest to `wrong`, or nothing where none is near.
+std::string nearest(std::string_view wrong, const std::vector<std::string_view>& names);
+
+/// "string 'x'", "number 3.5", "f32[2, 3]", as errors name a value.
+std::string describe_value(lua_State* L, int i, const Interpreter& in);
+
+/// Makes the metatable of error objects.
+void make_error_metatable(lua_State* L);
+
+}  // namespace rille::lua

@@ -1,0 +1,15 @@
+// One C function for all ops: the closure's upvalues say which op, and which interpreter.
+#pragma once
+#include <lua.hpp>
+
+#include "interpreter/lua/interpreter.h"
+#include "ops/op_info.h"
+
+namespace rille::lua {
+
+enum class OpForm { plain, in_place, unary_operator };
+
+/// Pushes a closure that calls `op`.
+void push_op(lua_State* L, Interpreter& in, const OpInfo& op, OpForm form);
+
+}  // namespace rille::lua

@@ -1,0 +1,243 @@
+#include "interpreter/lua/open.h"
+
+#include <lua.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "interpreter/lua/box.h"
+#include "interpreter/lua/diagnose.h"
+#include "stdlib/embedded.h"
+
+namespace rille::lua {
+
+void remember_interpreter(lua_State* L, Interpreter& in);
+
+namespace {
+
+// ---- libraries -----------------------------------------------------------------------------------
+
+void open_libraries(lua_State* L) {
+  // One by one: what scripts must not have is never opened.
+  luaL_requiref(L, LUA_GNAME, luaopen_base, 1);
+  luaL_requiref(L, LUA_LOADLIBNAME, luaopen_package, 1);
+  luaL_requiref(L, LUA_COLIBNAME, luaopen_coroutine, 1);
+  luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 1);
+  luaL_requiref(L, LUA_IOLIBNAME, luaopen_io, 1);
+  luaL_requiref(L, LUA_OSLIBNAME, luaopen_os, 1);
+  luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 1);
+  luaL_requiref(L, LUA_MATHLIBNAME, luaopen_math, 1);
+  luaL_requiref(L, LUA_UTF8LIBNAME, luaopen_utf8, 1);
+  luaL_requiref(L, LUA_DBLIBNAME, luaopen_debug, 1);
+  lua_settop(L, 0);
+}
+
+// package.searchers entry: modules of the standard library, by their embedded text.
+int find_embedded(lua_State* L) {
+  const char* name = luaL_checkstring(L, 1);
+  for (const stdlib::Module& m : stdlib::modules()) {
+    if (m.name != name) continue;
+    const std::string_view source = m.source;
+    lua_pushfstring(L, "@rille:%s", name);
+    if (luaL_loadbufferx(L, source.data(), source.size(), lua_tostring(L, -1), "t") != LUA_OK) return lua_error(L);
+    return 1;
+  }
+  lua_pushfstring(L, "no module '%s' in the standard library", name);
+  return 1;
+}
+
+void add_searcher(lua_State* L) {
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "searchers");
+  const lua_Integer n = static_cast<lua_Integer>(lua_rawlen(L, -1));
+  for (lua_Integer i = n; i >= 2; --i) {
+    lua_rawgeti(L, -1, i);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_pushcfunction(L, find_embedded);
+  lua_rawseti(L, -2, 2);
+  lua_pop(L, 2);
+}
+
+// ---- running -------------------------------------------------------------------------------------
+
+// Message handler: keeps the error and adds where it came from. Error objects carry their own place.
+int with_traceback(lua_State* L) {
+  if (lua_type(L, 1) == LUA_TTABLE) return 1;
+  const char* message = luaL_tolstring(L, 1, nullptr);
+  luaL_traceback(L, L, message, 1);
+  return 1;
+}
+
+int error_text_body(lua_State* L) {
+  luaL_tolstring(L, 1, nullptr);
+  return 1;
+}
+
+// The text of the error on top of the stack, through __tostring where it has one; and its status.
+void read_error(lua_State* L, Outcome& out) {
+  out.status = 1;
+  if (lua_type(L, -1) == LUA_TTABLE) {
+    lua_pushliteral(L, "status");
+    lua_rawget(L, -2);
+    if (lua_type(L, -1) == LUA_TNUMBER) out.status = static_cast<int>(lua_tointeger(L, -1));
+    lua_pop(L, 1);
+    lua_pushliteral(L, "kind");
+    lua_rawget(L, -2);
+    const bool quiet = lua_type(L, -1) == LUA_TSTRING && std::strcmp(lua_tostring(L, -1), "exit") == 0;
+    lua_pop(L, 1);
+    if (quiet) return;
+  }
+  lua_pushcfunction(L, error_text_body);
+  lua_pushvalue(L, -2);
+  const bool told = lua_pcall(L, 1, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING;
+  out.error = told ? lua_tostring(L, -1) : "an error whose text could not be had";
+  lua_pop(L, 1);
+}
+
+// Whether the value on top is what rille.recipe{} returns.
+bool is_recipe(lua_State* L) {
+  if (!lua_getmetatable(L, -1)) return false;
+  lua_pushliteral(L, "__name");
+  lua_rawget(L, -2);
+  const bool yes = lua_type(L, -1) == LUA_TSTRING && std::strcmp(lua_tostring(L, -1), "rille.Recipe") == 0;
+  lua_pop(L, 2);
+  return yes;
+}
+
+void push_words(lua_State* L, const std::vector<std::string>& words) {
+  lua_createtable(L, static_cast<int>(words.size()), 1);
+  for (size_t i = 0; i < words.size(); ++i) {
+    lua_pushlstring(L, words[i].data(), words[i].size());
+    lua_rawseti(L, -2, static_cast<lua_Integer>(i) + 1);
+  }
+}
+
+struct Run {
+  Interpreter* in;
+  const std::string* text;
+  const std::string* chunk;
+  const std::string* path;  // null for text
+  const std::vector<std::string>* arguments;
+};
+
+// Under pcall: loads the chunk, calls it, carries out the recipe it may return. Gives a status.
+int run_body(lua_State* L) {
+  const Run& run = *static_cast<const Run*>(lua_touserdata(L, 1));
+  lua_settop(L, 0);
+  push_words(L, *run.arguments);
+  lua_pushlstring(L, run.chunk->data() + 1, run.chunk->size() - 1);
+  lua_rawseti(L, -2, 0);
+  lua_setglobal(L, "arg");
+  if (luaL_loadbufferx(L, run.text->data(), run.text->size(), run.chunk->c_str(), "t") != LUA_OK) return lua_error(L);
+  const int n = static_cast<int>(run.arguments->size());
+  luaL_checkstack(L, n + 8, "too many arguments");
+  for (const std::string& a : *run.arguments) lua_pushlstring(L, a.data(), a.size());
+  lua_call(L, n, 1);
+  if (!is_recipe(L)) return 0;
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "rille.recipe.run");
+  lua_call(L, 1, 1);
+  lua_insert(L, -2);
+  push_words(L, *run.arguments);
+  if (run.path) lua_pushlstring(L, run.path->data(), run.path->size());
+  else lua_pushnil(L);
+  lua_call(L, 3, 1);
+  return 1;
+}
+
+Outcome run_protected(const Run& run) {
+  lua_State* L = run.in->L;
+  Outcome out;
+  lua_settop(L, 0);
+  lua_pushcfunction(L, with_traceback);
+  lua_pushcfunction(L, run_body);
+  lua_pushlightuserdata(L, const_cast<Run*>(&run));
+  if (lua_pcall(L, 1, 1, 1) != LUA_OK) read_error(L, out);
+  else if (lua_isinteger(L, -1)) out.status = static_cast<int>(lua_tointeger(L, -1));
+  lua_settop(L, 0);
+  return out;
+}
+
+// A first line that begins with # is for the shell; its line number is kept.
+std::string without_shebang(std::string text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+  if (text.starts_with('#')) text.erase(0, text.find('\n'));
+  return text;
+}
+
+}  // namespace
+
+void open_state(Interpreter& in) {
+  in.L = luaL_newstate();
+  if (!in.L) throw std::bad_alloc();
+  in.running = in.L;
+  lua_State* L = in.L;
+  open_libraries(L);
+  remember_interpreter(L, in);
+  make_error_metatable(L);
+  add_searcher(L);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  luaL_getsubtable(L, -1, "rille.native");
+  lua_pushlightuserdata(L, &in);
+  lua_pushcclosure(L, raise_from_table, 1);
+  lua_setfield(L, -2, "raise");
+  lua_settop(L, 0);
+  lua_gc(L, LUA_GCGEN, 0, 0);
+  in.context.where = [&in] { return user_site(in.running); };
+  in.context.reclaim = [&in] { lua_gc(in.running, LUA_GCCOLLECT); };
+}
+
+void finish_state(Interpreter& in) {
+  lua_State* L = in.L;
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "rille.prelude");
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_getfield(L, -1, "rille");
+  lua_remove(L, -2);
+  lua_insert(L, 1);
+  Outcome out;
+  if (lua_pcall(L, 1, 1, 0) == LUA_OK) {
+    lua_insert(L, 1);
+    if (lua_pcall(L, 1, 0, 0) == LUA_OK) return lua_settop(L, 0);
+  }
+  read_error(L, out);
+  lua_settop(L, 0);
+  throw Error(Kind::internal, "E_INTERNAL", "the standard library does not load: " + out.error);
+}
+
+void close_state(Interpreter& in) {
+  if (!in.L) return;
+  in.results.clear();
+  in.tensors.clear();
+  in.raised.reset();
+  lua_State* L = in.L;
+  Context* before = Context::enter(&in.context);
+  lua_close(L);
+  in.L = nullptr;
+  in.running = nullptr;
+  Context::enter(before);
+}
+
+Outcome run_file(Interpreter& in, const std::string& path, const std::vector<std::string>& arguments) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  if (file) text << file.rdbuf();
+  if (!file) {
+    const int reason = errno;
+    return {1, "rille: can't read '" + path + "': " + std::strerror(reason ? reason : EIO), {}};
+  }
+  const std::string source = without_shebang(text.str()), chunk = "@" + path;
+  return run_protected({&in, &source, &chunk, &path, &arguments});
+}
+
+Outcome run_text(Interpreter& in, const std::string& text, const std::string& chunk,
+                 const std::vector<std::string>& arguments) {
+  in.chunks[chunk] = text;
+  const std::string source = without_shebang(text);
+  return run_protected({&in, &source, &chunk, nullptr, &arguments});
+}
+
+}  // namespace rille::lua

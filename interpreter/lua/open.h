@@ -1,0 +1,30 @@
+// Opening and closing a Lua state, loading chunks, the libraries that scripts get.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/lua/interpreter.h"
+
+namespace rille::lua {
+
+/// A state with the libraries scripts may use and nothing of Rille yet.
+void open_state(Interpreter& in);
+/// After the bindings are defined: makes `require` find the standard library and runs its prelude.
+void finish_state(Interpreter& in);
+void close_state(Interpreter& in);
+
+/// How a chunk ended.
+struct Outcome {
+  int status = 0;           // what the program should exit with
+  std::string error;        // text with traceback; empty where there was none
+  std::vector<Value> values;  // only where asked for
+};
+
+/// Runs a file, or text under a chunk name such as "=(command line)". `arguments` become `arg` and
+/// `...`. If the chunk returns a recipe, it is carried out.
+Outcome run_file(Interpreter& in, const std::string& path, const std::vector<std::string>& arguments);
+Outcome run_text(Interpreter& in, const std::string& text, const std::string& chunk,
+                 const std::vector<std::string>& arguments);
+
+}  // namespace rille::lua

@@ -1,0 +1,18 @@
+// The list of families: the only list an op family joins. Each function lives in its family's .cpp.
+#pragma once
+#include <vector>
+
+#include "ops/op_info.h"
+
+namespace rille {
+
+using OpFamily = std::vector<const OpInfo*>;
+
+OpFamily family_arith();
+OpFamily family_cast();
+OpFamily family_create();
+OpFamily family_reduce();
+OpFamily family_strided();
+OpFamily family_view();
+
+}  // namespace rille

@@ -1,0 +1,107 @@
+// Bases of the pointwise ops. A unary op gives value and slope side by side and inherits everything
+// else: shape, dtype, kernel, gradients of every order, samples with strides, broadcasting and no
+// elements at all. Kernels are in ops/pointwise_kernels.h, compiled in the family's .cpp only.
+#pragma once
+#include "cpu/vector_math.h"
+#include "core/dual.h"
+#include "ops/op.h"
+
+namespace rille {
+
+/// The dtype of arithmetic on these (semantics 2.1.3): 0-d tensors and numbers only decide where
+/// their category is higher.
+DType result_type(std::initializer_list<const Tensor*> operands);
+/// Shape, dtype and layout of a pointwise result.
+Meta pointwise_meta(std::initializer_list<const Tensor*> operands, DType dtype);
+/// The float dtype that an op without integer results gives for `t`.
+DType float_type(const Tensor& t);
+
+// Arithmetic on tensors in C++ (ops/arith.cpp): gradients and composed ops read like the formula.
+Tensor operator+(const Tensor& a, const Tensor& b);
+Tensor operator-(const Tensor& a, const Tensor& b);
+Tensor operator*(const Tensor& a, const Tensor& b);
+Tensor operator/(const Tensor& a, const Tensor& b);
+Tensor operator-(const Tensor& a);
+Tensor operator+(const Tensor& a, double b);
+Tensor operator-(const Tensor& a, double b);
+Tensor operator*(const Tensor& a, double b);
+Tensor operator/(const Tensor& a, double b);
+Tensor operator+(double a, const Tensor& b);
+Tensor operator-(double a, const Tensor& b);
+Tensor operator*(double a, const Tensor& b);
+Tensor operator/(double a, const Tensor& b);
+
+/// Samples that every pointwise op gets: strided, empty and 0-d.
+template <class O>
+void unary_samples(SampleList& s, double lo, double hi) {
+  auto add = [&](Tensor x) {
+    typename O::Args a{};
+    a.x = std::move(x);
+    add_sample<O>(s, std::move(a));
+  };
+  add(grid({3, 4}, lo, hi));
+  add(strided(grid({2, 3, 5}, lo, hi)));
+  add(grid({}, lo, hi));
+  add(grid({0, 3}, lo, hi));
+}
+
+template <class O, int N>
+struct Slope;
+
+/// Where the slope is cheaper, or needs less memory, from the result than from the argument.
+template <class O>
+concept SlopeOfOutput = requires(typename O::Fn f, double y) { f.slope_of_output(y); };
+template <class O>
+concept HasSlope = SlopeOfOutput<O> || requires(typename O::Fn f, double x) { f.slope(x); };
+
+/// y = value(x). The op offers Args with x first, `Fn` with value and slope (or slope_of_output),
+/// and fn(args) to make one. `keeps_integers`: integers stay integers, else they become floats.
+template <class O>
+struct Unary {
+  static constexpr bool in_place = true, strided_out = true;
+  static constexpr bool keeps_integers = false;
+  static constexpr bool saves_output = false;
+
+  template <class A>
+  static Meta infer(const A& a) {
+    const DType d = O::keeps_integers ? a.x.dtype() : float_type(a.x);
+    return pointwise_meta({&a.x}, d);
+  }
+  template <class A>
+  static uint64_t saves(const A&, uint64_t) { return HasSlope<O> && !O::saves_output ? 1 : 0; }
+  template <class A>
+  static void cpu(const A& a, Tensor& y);
+  template <class B>
+  static auto grad(const B& b) -> typename B::Args;
+};
+
+/// y = value(x, y), with broadcasting and promotion. Gradients are written in ops.
+template <class O>
+struct Binary {
+  static constexpr bool in_place = true, strided_out = true, broadcasts = true;
+  static constexpr bool keeps_integers = true;
+
+  template <class A>
+  static Meta infer(const A& a) {
+    DType d = result_type({&a.x, &a.y});
+    if (!O::keeps_integers && !is_float(d)) d = Context::current().default_dtype;
+    return pointwise_meta({&a.x, &a.y}, d);
+  }
+  template <class A>
+  static void cpu(const A& a, Tensor& y);
+};
+
+/// bool = value(x, y), compared in the operands' common dtype.
+template <class O>
+struct Comparison {
+  static constexpr bool strided_out = true, differentiable = false, in_place = true;
+  template <class A>
+  static Meta infer(const A& a) {
+    result_type({&a.x, &a.y});
+    return pointwise_meta({&a.x, &a.y}, DType::boolean);
+  }
+  template <class A>
+  static void cpu(const A& a, Tensor& y);
+};
+
+}  // namespace rille

@@ -1,0 +1,43 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "ops/families.h"
+
+namespace rille {
+namespace {
+
+std::vector<const OpInfo*> collect() {
+  std::vector<const OpInfo*> all;
+  constexpr OpFamily (*families[])() = {
+      family_arith,   //
+      family_cast,    //
+      family_create,  //
+      family_reduce,  //
+      family_strided,  //
+      family_view,    //
+  };
+  for (const auto family : families) {
+    const OpFamily ops = family();
+    all.insert(all.end(), ops.begin(), ops.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+std::span<const OpInfo* const> all_ops() {
+  static const std::vector<const OpInfo*> ops = collect();
+  return ops;
+}
+
+const OpInfo* find_op(std::string_view name) {
+  static const auto index = [] {
+    std::unordered_map<std::string_view, const OpInfo*> m;
+    for (const OpInfo* op : all_ops()) m.emplace(op->name, op);
+    return m;
+  }();
+  const auto it = index.find(name);
+  return it == index.end() ? nullptr : it->second;
+}
+
+}  // namespace rille

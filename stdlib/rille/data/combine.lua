@@ -1,0 +1,38 @@
+-- data.map(set, f): items passed through a function; data.concat(a, b, ...): datasets one after
+-- another.
+local Map = { __name = "data.map" }
+
+function Map.new(set, f)
+  return setmetatable({ set = set, f = f }, Map)
+end
+
+function Map:__index(key)
+  if math.type(key) ~= "integer" then return Map[key] end
+  return self.f(self.set[key])
+end
+
+function Map:__len()
+  return #self.set
+end
+
+local Concat = { __name = "data.concat" }
+
+function Concat.new(...)
+  local sets, count = { ... }, 0
+  for _, set in ipairs(sets) do count = count + #set end
+  return setmetatable({ sets = sets, count = count }, Concat)
+end
+
+function Concat:__index(key)
+  if math.type(key) ~= "integer" then return Concat[key] end
+  for _, set in ipairs(self.sets) do
+    if key <= #set then return set[key] end
+    key = key - #set
+  end
+end
+
+function Concat:__len()
+  return self.count
+end
+
+return { Map = Map, Concat = Concat }

@@ -1,0 +1,65 @@
+-- Turns positions into a batch; the same code in the main state and in workers, so that batches
+-- don't depend on the number of workers. Random draws of an item come from a stream keyed by
+-- (seed, epoch, position).
+local rille = require "rille"
+local collate = require "rille.data.collate"
+local random = require "rille.data.random"
+
+local function transformed(item, transform)
+  if type(transform) == "function" then return transform(item) end
+  for name, f in pairs(transform) do item[name] = f(item[name]) end
+  return item
+end
+
+local function item_at(plan, position, epoch)
+  local seed = random.bits(plan.seed, epoch, position)
+  rille.seed(seed)
+  math.randomseed(seed)
+  local item = plan.set[position]
+  if plan.transform then item = transformed(item, plan.transform) end
+  return item
+end
+
+-- The batch in one go, where the dataset can and nothing is to be done to the items.
+local function whole(plan, positions)
+  local class = getmetatable(plan.set)
+  local plain = not plan.transform and not plan.collate and type(positions) == "table"
+  return plain and type(class) == "table" and class.collated and plan.set:collated(positions)
+end
+
+-- `plan` holds set, seed and may hold transform and collate; `progress.position` is the item at
+-- work.
+local function fetch(plan, positions, epoch, progress)
+  local batch = whole(plan, positions)
+  if batch then return batch end
+  if type(positions) ~= "table" then
+    progress.position = positions
+    return item_at(plan, positions, epoch)
+  end
+  local items = {}
+  for i, position in ipairs(positions) do
+    progress.position = position
+    items[i] = item_at(plan, position, epoch)
+  end
+  progress.position = nil
+  return (plan.collate or collate.default)(items, positions)
+end
+
+local function restore(saved)
+  rille.set_rng_state(saved.state)
+  math.randomseed(saved.low, saved.high)
+end
+
+local keeper = { __close = restore }
+
+-- In the main state: the streams of random numbers go on afterwards as if nothing had been drawn.
+local function fetch_here(plan, positions, epoch)
+  local batch = whole(plan, positions)
+  if batch then return batch end
+  local _ <close> = setmetatable({
+    state = rille.get_rng_state(), low = math.random(0), high = math.random(0),
+  }, keeper)
+  return (fetch(plan, positions, epoch, {}))
+end
+
+return { fetch = fetch, fetch_here = fetch_here }

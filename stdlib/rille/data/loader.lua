@@ -1,0 +1,161 @@
+-- data.Loader: batches of a dataset in the order of a sampler, made here or by workers ahead of
+-- their use.
+local native = require "rille.native"
+local fail = require "rille.fail"
+local fetch = require "rille.data.fetch"
+local read_options = require "rille.options"
+local pipeline = require "rille.data.pipeline"
+local samplers = require "rille.data.samplers"
+
+local Loader = { __name = "data.Loader" }
+
+local known = {
+  { "batch" }, { "shuffle" }, { "sampler" }, { "batch_sampler" }, { "workers", 0 }, { "transform" },
+  { "collate" }, { "pin_memory", false }, { "drop_last" }, { "prefetch" }, { "persistent" },
+  { "timeout", 0 }, { "in_order", true }, { "seed" }, { "worker_init" },
+}
+
+-- Two options that exclude each other, as in PyTorch.
+local function check(o)
+  local function exclude(one, other)
+    if o[one] and o[other] then
+      fail.option("Loader", "'%s' and '%s' exclude each other", one, other)
+    end
+  end
+  exclude("sampler", "shuffle")
+  for _, name in ipairs { "batch", "shuffle", "sampler", "drop_last" } do
+    exclude("batch_sampler", name)
+  end
+  if o.batch == false and o.drop_last then fail.option("Loader", "'drop_last' needs batches") end
+  if math.type(o.workers) ~= "integer" or o.workers < 0 then
+    fail.argument("Loader", "'workers' must be 0 or more, got %s", tostring(o.workers))
+  end
+  if o.timeout < 0 then
+    fail.argument("Loader", "'timeout' must not be negative, got %g", o.timeout)
+  end
+  for _, name in ipairs { "prefetch", "persistent" } do
+    if o[name] and o.workers == 0 then fail.option("Loader", "'%s' needs workers", name) end
+  end
+  if o.prefetch and o.prefetch < 1 then fail.argument("Loader", "'prefetch' must be 1 or more") end
+end
+
+-- An order of positions (batch = false) or of lists of them.
+local function order_of(set, o)
+  if o.batch_sampler then return o.batch_sampler end
+  local sampler = o.sampler
+  if type(sampler) == "table" and not sampler.iter then
+    sampler = samplers.Subset(sampler, { shuffle = false })
+  end
+  if not sampler then
+    sampler = o.shuffle and samplers.Random(set, { seed = o.seed }) or samplers.Sequential(set)
+  end
+  if o.batch == false then return sampler end
+  return samplers.Batch(sampler, o.batch or 1, { drop_last = o.drop_last or false })
+end
+
+function Loader.new(set, options)
+  local o = read_options("Loader", options, known)
+  check(o)
+  o.seed = o.seed or native.initial_seed()
+  local self = setmetatable({ set = set, options = o, running = {} }, Loader)
+  self.transform = o.transform
+  self.order, self.epoch, self.done = order_of(set, o), 0, 0
+  self.plan = {
+    set = set, transform = o.transform, collate = o.collate, seed = o.seed,
+    worker_init = o.worker_init,
+  }
+  return self
+end
+
+local function pinned(value)
+  if native.is_tensor(value) then return value:pin_memory() end
+  if type(value) ~= "table" then return value end
+  if type(value.pin) == "function" then return value:pin() end
+  local copy = {}
+  for key, part in pairs(value) do copy[key] = pinned(part) end
+  return copy
+end
+
+-- Which epoch comes: the one asked for, else the one that was loaded, else what the user told the
+-- sampler, else the next; and how many of its batches were had already.
+local function begin(self, epoch)
+  local sampler, skip = self.order.sampler or self.order, 0
+  if self.resume and (epoch == nil or epoch == self.resume.epoch) then
+    epoch, skip = self.resume.epoch, self.resume.batches
+  end
+  self.resume = nil
+  if epoch == nil and sampler.chosen then epoch = sampler.epoch end
+  self.epoch, self.done = epoch or self.epoch + 1, skip
+  if self.order.set_epoch then self.order:set_epoch(self.epoch) end
+  sampler.chosen = nil
+  return skip
+end
+
+-- Iterates batch and its number in the epoch. Without an epoch each call is the next one, from 1.
+function Loader:iter(epoch)
+  local skip = begin(self, epoch)
+  local next_positions = self.order:iter(self.epoch)
+  for _ = 1, skip do next_positions() end
+  local source = self.options.workers > 0 and pipeline.start(self, next_positions)
+  local current, count = self.epoch, skip
+  return function()
+    local batch
+    if source then
+      batch = source()
+    else
+      local positions = next_positions()
+      if positions then batch = fetch.fetch_here(self.plan, positions, current) end
+    end
+    if batch == nil then
+      if not self.options.persistent then self:close() end
+      return nil
+    end
+    count = count + 1
+    self.done = count
+    if self.options.pin_memory then batch = pinned(batch) end
+    return batch, count
+  end
+end
+
+-- `for batch in loader do`: Lua calls the loader with the batch before, which tells one loop from
+-- another.
+function Loader:__call(_, before)
+  local next_batch = before == nil and self:iter() or self.running[before]
+  if before ~= nil then self.running[before] = nil end
+  local batch, i = next_batch()
+  if batch ~= nil then self.running[batch] = next_batch end
+  return batch, i
+end
+
+function Loader:__len()
+  return #self.order
+end
+
+-- Where the loader stands; with any number of workers the batch after load_state is the one that
+-- came next.
+function Loader:state()
+  return { epoch = self.epoch, batches = self.done }
+end
+
+function Loader:load_state(state)
+  self.resume = { epoch = state.epoch, batches = state.batches }
+  self.epoch, self.done = state.epoch, state.batches
+end
+
+-- Ends the workers; the next loop starts them again.
+function Loader:close()
+  if self.pool then self.pool:close() end
+  self.pool = nil
+end
+
+Loader.__close = Loader.close
+Loader.__gc = Loader.close
+
+function Loader:__index(key)
+  if key == "call" then
+    return function(...) return Loader.__call(self, ...) end
+  end
+  return Loader[key]
+end
+
+return Loader

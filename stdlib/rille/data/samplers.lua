@@ -1,0 +1,196 @@
+-- Samplers give an order: sampler:iter(epoch) iterates positions from 1, #sampler is how many. An
+-- order is a pure function of (seed, epoch).
+local native = require "rille.native"
+local fail = require "rille.fail"
+local random = require "rille.data.random"
+local read_options = require "rille.options"
+
+local function size_of(set)
+  return math.type(set) == "integer" and set or #set
+end
+
+local function over(list, first, step)
+  local i = first - step
+  return function()
+    i = i + step
+    return list[i]
+  end
+end
+
+-- A class whose instances know their length and whose epoch can be set.
+local function define(name)
+  local class = { __name = name }
+  class.__index = class
+  class.__len = function(self) return self.count end
+  -- `chosen` tells a loader that this epoch is the user's and not its own count.
+  function class:set_epoch(epoch) self.epoch, self.chosen = epoch, true end
+  return class
+end
+
+local function make(class, fields)
+  fields.epoch = fields.epoch or 1
+  return setmetatable(fields, class)
+end
+
+local Sequential = define "data.Sequential"
+
+function Sequential.new(set)
+  return make(Sequential, { count = size_of(set) })
+end
+
+function Sequential:iter()
+  local i = 0
+  return function()
+    if i < self.count then
+      i = i + 1
+      return i
+    end
+  end
+end
+
+-- A permutation, or with replacement `count` independent draws.
+local Random = define "data.Random"
+
+function Random.new(set, options)
+  local o = read_options("Random", options, { { "replacement", false }, { "count" }, { "seed" } })
+  local n = size_of(set)
+  return make(Random, {
+    size = n, count = o.count or n, replacement = o.replacement,
+    seed = o.seed or native.initial_seed(),
+  })
+end
+
+function Random:iter(epoch)
+  epoch = epoch or self.epoch
+  if not self.replacement then
+    local i, order, round = 0, nil, 0
+    return function()
+      if i >= self.count then return nil end
+      if i % self.size == 0 then
+        order = random.permutation(self.seed + (round << 32), epoch, self.size)
+        round = round + 1
+      end
+      i = i + 1
+      return order[(i - 1) % self.size + 1]
+    end
+  end
+  local i = 0
+  return function()
+    if i >= self.count then return nil end
+    i = i + 1
+    return random.below(self.seed, epoch, i, self.size)
+  end
+end
+
+-- The given positions in random order.
+local Subset = define "data.SubsetRandom"
+
+function Subset.new(positions, options)
+  local o = read_options("Subset", options, { { "shuffle", true }, { "seed" } })
+  return make(Subset, {
+    positions = positions, count = #positions, shuffle = o.shuffle,
+    seed = o.seed or native.initial_seed(),
+  })
+end
+
+function Subset:iter(epoch)
+  if not self.shuffle then return over(self.positions, 1, 1) end
+  local next_place = over(random.permutation(self.seed, epoch or self.epoch, self.count), 1, 1)
+  return function()
+    return self.positions[next_place()]
+  end
+end
+
+-- Positions with probability in proportion to their weights.
+local Weighted = define "data.Weighted"
+
+function Weighted.new(weights, count, options)
+  local o = read_options("Weighted", options, { { "replacement", true }, { "seed" } })
+  if native.is_tensor(weights) then weights = weights:tolist() end
+  local sums, total = {}, 0
+  for i, weight in ipairs(weights) do
+    if weight < 0 or weight ~= weight then
+      fail.argument("Weighted", "weight %d is %s", i, tostring(weight))
+    end
+    total = total + weight
+    sums[i] = total
+  end
+  if total <= 0 then fail.argument("Weighted", "no weight is above 0") end
+  if not o.replacement and (count or 0) > #weights then
+    fail.argument("Weighted", "%d draws from %d without replacement", count, #weights)
+  end
+  return make(Weighted, {
+    weights = weights, sums = sums, count = count or #weights, replacement = o.replacement,
+    seed = o.seed or native.initial_seed(),
+  })
+end
+
+local function search(sums, wanted)
+  local low, high = 1, #sums
+  while low < high do
+    local middle = (low + high) // 2
+    if sums[middle] > wanted then high = middle else low = middle + 1 end
+  end
+  return low
+end
+
+-- Without replacement: the largest of u^(1/w) (Efraimidis and Spirakis, 2006).
+local function reservoir(self, epoch)
+  local keys, order = {}, {}
+  for i, weight in ipairs(self.weights) do
+    local u = random.uniform(self.seed, epoch, i)
+    keys[i] = weight > 0 and math.log(1 - u) / weight or -math.huge
+    order[i] = i
+  end
+  table.sort(order, function(a, b)
+    if keys[a] ~= keys[b] then return keys[a] > keys[b] end
+    return a < b
+  end)
+  return table.move(order, 1, self.count, 1, {})
+end
+
+function Weighted:iter(epoch)
+  epoch = epoch or self.epoch
+  if not self.replacement then return over(reservoir(self, epoch), 1, 1) end
+  local i = 0
+  return function()
+    if i >= self.count then return nil end
+    i = i + 1
+    return search(self.sums, random.uniform(self.seed, epoch, i) * self.sums[#self.sums])
+  end
+end
+
+-- Groups the positions of a sampler into lists.
+local Batch = define "data.Batch"
+
+function Batch.new(sampler, size, options)
+  local o = read_options("Batch", options, { { "drop_last", false } })
+  if math.type(size) ~= "integer" or size < 1 then
+    fail.argument("Batch", "the batch size must be a positive integer, got %s", tostring(size))
+  end
+  local count = o.drop_last and #sampler // size or (#sampler + size - 1) // size
+  return make(Batch, { sampler = sampler, size = size, drop_last = o.drop_last, count = count })
+end
+
+function Batch:set_epoch(epoch)
+  self.epoch, self.chosen = epoch, true
+  if self.sampler.set_epoch then self.sampler:set_epoch(epoch) end
+end
+
+function Batch:iter(epoch)
+  local next_position = self.sampler:iter(epoch)
+  return function()
+    local batch = {}
+    while #batch < self.size do
+      local position = next_position()
+      if not position then break end
+      batch[#batch + 1] = position
+    end
+    if #batch == self.size or (#batch > 0 and not self.drop_last) then return batch end
+  end
+end
+
+return {
+  Sequential = Sequential.new, Random = Random.new, Subset = Subset.new, Weighted = Weighted.new,
+  Batch = Batch.new, define = define, make = make, over = over, size_of = size_of,
+}

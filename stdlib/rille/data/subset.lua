@@ -1,0 +1,71 @@
+-- A dataset's items at some positions, and data.split, which cuts a dataset into parts.
+local fail = require "rille.fail"
+local random = require "rille.data.random"
+local read_options = require "rille.options"
+
+local Subset = { __name = "data.subset" }
+
+-- `positions` is a list, or a table { first = , last = } for a stretch.
+function Subset.new(set, positions)
+  local self = { set = set, positions = positions, first = positions.first }
+  self.count = self.first and positions.last - positions.first + 1 or #positions
+  return setmetatable(self, Subset)
+end
+
+function Subset:position(i)
+  if i < 1 or i > self.count then
+    fail.raise {
+      kind = "argument", code = "E_INDEX", op = "subset",
+      message = ("position %d is outside 1..%d"):format(i, self.count),
+    }
+  end
+  return self.first and self.first + i - 1 or self.positions[i]
+end
+
+function Subset:collated(positions)
+  local set, class = self.set, getmetatable(self.set)
+  if type(class) ~= "table" or not class.collated then return nil end
+  local there = {}
+  for i, position in ipairs(positions) do there[i] = self:position(position) end
+  return set:collated(there)
+end
+
+function Subset:__index(key)
+  if math.type(key) ~= "integer" then return Subset[key] end
+  return self.set[self:position(key)]
+end
+
+function Subset:__len()
+  return self.count
+end
+
+-- Sizes of the parts: fractions of 1, or counts that add up.
+local function bounds(n, fractions)
+  local sum, ends = 0, {}
+  for _, fraction in ipairs(fractions) do sum = sum + fraction end
+  local counts = math.type(sum) == "integer" and sum == n
+  if not counts and math.abs(sum - 1) > 1e-6 then
+    fail.argument("split", "fractions add up to %g, not to 1 (nor to %d items)", sum, n)
+  end
+  local reached = 0
+  for i, fraction in ipairs(fractions) do
+    reached = reached + fraction
+    ends[i] = counts and reached or math.floor(reached * n + 0.5)
+  end
+  return ends
+end
+
+-- Returns one dataset a fraction: contiguous stretches unless shuffled.
+function Subset.split(set, fractions, options)
+  options = read_options("split", options, { { "shuffle", false }, { "seed", 0 } })
+  local parts, first = {}, 1
+  local order = options.shuffle and random.permutation(options.seed, 0, #set)
+  for i, last in ipairs(bounds(#set, fractions)) do
+    local place = order and table.move(order, first, last, 1, {}) or { first = first, last = last }
+    parts[i] = Subset.new(set, place)
+    first = last + 1
+  end
+  return table.unpack(parts)
+end
+
+return Subset

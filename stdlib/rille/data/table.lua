@@ -1,0 +1,64 @@
+-- data.table { x = t, y = t }: a dataset of columns, tensors or lists; set[i] is { x = ..., y =
+-- ... }.
+local rille = require "rille"
+local native = require "rille.native"
+local fail = require "rille.fail"
+
+local Table = { __name = "data.table" }
+
+function Table.new(columns)
+  if type(columns) ~= "table" then fail.type("table", "columns", "a table of columns", columns) end
+  local count, first
+  local names = {}
+  for name in pairs(columns) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local size = #columns[name]
+    if count and size ~= count then
+      fail.argument("table", "columns differ in length: '%s' has %d, '%s' has %d", first, count,
+        name, size)
+    end
+    count, first = count or size, first or name
+  end
+  if not count then fail.argument("table", "needs a column or more") end
+  return setmetatable({ columns = columns, count = count }, Table)
+end
+
+function Table:item(position)
+  local item = {}
+  for name, column in pairs(self.columns) do item[name] = column[position] end
+  return item
+end
+
+-- A whole batch at once, the same as the items one by one and collated.
+function Table:collated(positions)
+  local ids
+  local batch = {}
+  for name, column in pairs(self.columns) do
+    if not native.is_tensor(column) then return nil end
+    if not ids then
+      ids = {}
+      for i, position in ipairs(positions) do ids[i] = position - 1 end
+      ids = rille.tensor(ids, { dtype = "i64" })
+    end
+    batch[name] = column:index_select(1, ids:to(column.device))
+  end
+  return batch
+end
+
+function Table:__index(key)
+  if math.type(key) ~= "integer" then return Table[key] end
+  if key < 1 or key > self.count then
+    fail.raise {
+      kind = "argument", code = "E_INDEX", op = "table",
+      message = ("position %d is outside 1..%d"):format(key, self.count),
+    }
+  end
+  return self:item(key)
+end
+
+function Table:__len()
+  return self.count
+end
+
+return Table

@@ -1,0 +1,94 @@
+-- data.windows(ids, { length, batch, shuffle }): batches of stretches of a long text, x = ids[i ..
+-- i+length-1] and y one further. Shuffled it is an endless stream of random windows, else one pass
+-- in order. The n-th batch of an epoch is a pure function of (seed, epoch, n), so its state is two
+-- numbers.
+local rille = require "rille"
+local native = require "rille.native"
+local fail = require "rille.fail"
+local random = require "rille.data.random"
+local read_options = require "rille.options"
+
+local Windows = { __name = "data.windows" }
+Windows.__index = Windows
+
+local known = {
+  { "length" }, { "batch", 1 }, { "shuffle", false }, { "seed" }, { "drop_last", true },
+}
+
+function Windows.new(source, options)
+  local o = read_options("windows", options, known)
+  local ids = native.is_tensor(source) and source or type(source) == "table" and source.ids
+  if not native.is_tensor(ids) then fail.type("windows", "ids", "a tensor or a text", source) end
+  if not o.length then fail.argument("windows", "'length' is missing") end
+  local n = ids:numel()
+  if n < o.length + 1 then
+    fail.argument("windows", "a window of %d needs %d ids, there are %d", o.length, o.length + 1, n)
+  end
+  local self = setmetatable({ ids = ids, length = o.length, size = o.batch }, Windows)
+  self.shuffle = o.shuffle
+  self.seed, self.epoch, self.done = o.seed or native.initial_seed(), 1, 0
+  self.places = n - o.length                      -- windows by their first id
+  self.whole = (n - 1) // o.length                -- windows that don't overlap
+  self.count = o.drop_last and self.whole // o.batch or (self.whole + o.batch - 1) // o.batch
+  self.offsets = rille.arange(0, o.length - 1, { dtype = "i64" })
+  return self
+end
+
+-- First ids (from 0) of the windows of batch n.
+local function starts(self, n)
+  local list = {}
+  for i = 1, self.size do
+    local index = (n - 1) * self.size + i
+    if self.shuffle then
+      list[i] = random.below(self.seed, self.epoch, index, self.places) - 1
+    elseif index <= self.whole then
+      list[i] = (index - 1) * self.length
+    end
+  end
+  return list
+end
+
+-- Batch n of the current epoch, from 1.
+function Windows:at(n)
+  local first = starts(self, n)
+  local places = rille.tensor(first, { dtype = "i64" }):unsqueeze(2) + self.offsets
+  local flat = places:flatten()
+  return {
+    x = self.ids:index_select(1, flat):view(#first, self.length):to("i64"),
+    y = self.ids:index_select(1, flat + 1):view(#first, self.length):to("i64"),
+  }
+end
+
+-- Iterates batch and number; an epoch given starts that epoch anew, without one it goes on.
+function Windows:iter(epoch)
+  if epoch then
+    self.epoch, self.done = epoch, 0
+  elseif not self.shuffle and self.done >= self.count then
+    self.epoch, self.done = self.epoch + 1, 0
+  end
+  return function()
+    if not self.shuffle and self.done >= self.count then return nil end
+    self.done = self.done + 1
+    return self:at(self.done), self.done
+  end
+end
+
+-- `for batch in windows do`
+function Windows:__call(_, control)
+  if control == nil then self.current = self:iter() end
+  return self.current()
+end
+
+function Windows:__len()
+  return self.shuffle and fail.state("windows", "a shuffled stream has no end") or self.count
+end
+
+function Windows:state()
+  return { epoch = self.epoch, batches = self.done }
+end
+
+function Windows:load_state(state)
+  self.epoch, self.done = state.epoch, state.batches
+end
+
+return Windows

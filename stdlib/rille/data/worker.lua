@@ -1,0 +1,14 @@
+-- What runs in a loader's worker, in a Lua state of its own: native.worker_pool calls this with
+-- the plan and the worker's number (from 1), and what it returns with every job.
+local fetch = require "rille.data.fetch".fetch
+
+return function(plan, number)
+  if plan.worker_init then plan.worker_init(number) end
+  return function(job)
+    local progress = {}
+    local function traced(err) return debug.traceback(tostring(err), 2) end
+    local ok, batch = xpcall(fetch, traced, plan, job.positions, job.epoch, progress)
+    if ok then return { batch = batch } end
+    return { error = batch, worker = number, position = progress.position }
+  end
+end

@@ -1,0 +1,35 @@
+-- rille.log { loss = x }: values of the current step. In a recipe they go to its metrics;
+-- elsewhere they are printed, one line a call.
+local native = require "rille.native"
+local progress = require "rille.progress"
+
+local log = {}
+
+-- The run that collects what is logged: an object with :log(values); set by the recipe's loop.
+local run = nil
+
+function log.attach(collector)
+  run = collector
+end
+
+local function plain(value)
+  return native.is_tensor(value) and value:item() or value
+end
+
+local function show(value)
+  return math.type(value) == "float" and ("%.6g"):format(value) or tostring(value)
+end
+
+local function write(_, values)
+  local names, read = {}, {}
+  for name, value in pairs(values) do names[#names + 1], read[name] = name, plain(value) end
+  if run then return run:log(read) end
+  table.sort(names)
+  local parts = {}
+  for i, name in ipairs(names) do parts[i] = name .. " " .. show(read[name]) end
+  local bar = progress.current()
+  if bar then bar:hide() end
+  print(table.concat(parts, "  "))
+end
+
+return setmetatable(log, { __call = write })

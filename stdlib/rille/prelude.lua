@@ -1,0 +1,34 @@
+-- Ties the Lua half to the engine's table: rille.nn and the others are loaded when they are first
+-- asked for, and a name that doesn't exist is an error that tells the nearest one. The engine
+-- calls this with its table, whose raw fields are its functions.
+local fail = require "rille.fail"
+
+local modules = {
+  nn = "rille.nn", optim = "rille.optim", data = "rille.data", args = "rille.args",
+  log = "rille.log", progress = "rille.progress", generate = "rille.generate",
+  recipe = "rille.recipe", step = "rille.step",
+}
+
+return function(rille)
+  local function names()
+    local list = {}
+    for name in next, rille do list[#list + 1] = name end
+    for name in pairs(modules) do list[#list + 1] = name end
+    table.sort(list)
+    return list
+  end
+  return setmetatable(rille, {
+    __index = function(self, name)
+      local path = modules[name]
+      if not path then
+        fail.argument("rille", "has no '%s'%s", tostring(name), fail.suggestion(name, names()))
+      end
+      local value = require(path)
+      rawset(self, name, value)
+      return value
+    end,
+    __newindex = function(_, name)
+      fail.argument("rille", "'%s' can't be set: this table is read-only", tostring(name))
+    end,
+  })
+end

@@ -1,0 +1,91 @@
+-- rille.progress(iterable, label): the same iteration with a line on stderr. The iterable is a
+-- loader, a list, a number of steps or an iterator; progress.note { loss = x } adds to the
+-- innermost line.
+local fail = require "rille.fail"
+local step = require "rille.step"
+local read_options = require "rille.options"
+local Bar = require "rille.progress.bar"
+
+local progress = {}
+local bars = {}
+
+local function numbers(n)
+  local i = 0
+  return function()
+    if i < n then
+      i = i + 1
+      return i
+    end
+  end
+end
+
+local function items(list)
+  local i = 0
+  return function()
+    i = i + 1
+    return list[i], i
+  end
+end
+
+-- An iterator function and the number of rounds, where it is known.
+local function iteration(iterable)
+  local kind = type(iterable)
+  if kind == "number" then return numbers(iterable), iterable end
+  if kind == "function" then return iterable end
+  if kind ~= "table" and kind ~= "userdata" then
+    fail.type("progress", "iterable", "a loader, a list, a number or an iterator", iterable)
+  end
+  local metatable = getmetatable(iterable)
+  if type(metatable) == "table" and metatable.__call then
+    local ok, total = pcall(function() return #iterable end)
+    return iterable, ok and total or nil
+  end
+  return items(iterable), #iterable
+end
+
+local function forget(bar)
+  for i = #bars, 1, -1 do
+    if bars[i] == bar then table.remove(bars, i) end
+  end
+end
+
+local function run(_, iterable, label)
+  if type(label) ~= "table" then label = { label = label } end
+  local o = read_options("progress", label, { { "label" }, { "desc" }, { "total" } })
+  local f, total = iteration(iterable)
+  local bar = Bar.new(o.label or o.desc, o.total or total)
+  bars[#bars + 1] = bar
+  local function finish()
+    forget(bar)
+    bar:close()
+  end
+  local started, control = false, nil
+  local function advance()
+    if started then
+      bar:advance()
+      step()
+    end
+    started = true
+    local results = table.pack(f(nil, control))
+    control = results[1]
+    if control == nil then
+      finish()
+      return nil
+    end
+    return table.unpack(results, 1, results.n)
+  end
+  return advance, nil, nil, setmetatable({}, { __close = finish })
+end
+
+-- Adds values to the innermost line that is drawn.
+function progress.note(values)
+  local bar = bars[#bars]
+  if bar then bar:note(values) end
+end
+
+-- The innermost bar, or nil.
+function progress.current()
+  return bars[#bars]
+end
+
+return setmetatable(progress, { __call = run })

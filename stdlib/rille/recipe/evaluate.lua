@@ -1,0 +1,58 @@
+-- Evaluation of a run: the mean loss over the same batches each time, and a sample. It has a
+-- random stream of its own, so training goes on as if it had not been.
+local rille = require "rille"
+local Stream = require "rille.recipe.stream"
+local state = require "rille.recipe.state"
+
+-- Runs f in eval mode, without gradients, with random numbers of its own.
+local function aside(run, f)
+  local modules, modes, rng = state.modules(run.self), {}, rille.get_rng_state()
+  for i, module in ipairs(modules) do
+    modes[i] = module.training
+    module:eval()
+  end
+  local _ <close> = setmetatable({}, {
+    __close = function()
+      rille.set_rng_state(rng)
+      for i, module in ipairs(modules) do module:train(modes[i]) end
+    end,
+  })
+  rille.seed(run.values.seed + 0x5eed)
+  local _ <close> = rille.no_grad()
+  return f()
+end
+
+-- A loader or windows start their first epoch anew; an iterator is asked for again.
+local function val_stream(run)
+  if run.overfit then return Stream.new(run.overfit) end
+  if not run.val_source or type(run.val_source) == "function" then
+    run.val_source = run.self.batches(run.self, run.self.args, "val")
+  end
+  local stream = Stream.new(run.val_source)
+  stream:start(1)
+  return stream
+end
+
+local function mean_loss(run)
+  local stream, sum, weight = val_stream(run), 0.0, 0
+  local batches = run.fields.evaluate and run.fields.evaluate.batches
+  local finite = type(run.val_source) == "table" and getmetatable(run.val_source) ~= nil
+  if not batches then
+    local ok, count = pcall(function() return #(run.overfit or run.val_source) end)
+    batches = finite and ok and count or 20
+  end
+  for _ = 1, batches do
+    local batch = stream:next(run.device)
+    sum, weight = sum + run.self.loss(run.self, batch):item(), weight + 1
+  end
+  return sum / weight
+end
+
+-- Returns the loss of the held-out split and the sample's text (nil without `sample`).
+return function(run)
+  return aside(run, function()
+    local loss = mean_loss(run)
+    local text = run.self.sample and run.self.sample(run.self)
+    return loss, text
+  end)
+end

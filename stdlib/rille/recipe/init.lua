@@ -1,0 +1,48 @@
+-- rille.recipe { ... }: a declared recipe, which a file returns and `rille run` carries out.
+local fail = require "rille.fail"
+
+local Recipe = { __name = "Recipe" }
+Recipe.__index = function(self, key) return rawget(self, "fields")[key] end
+Recipe.__tostring = function(self) return "recipe " .. self.fields.name end
+
+-- What a recipe may hold, by type; `required` ones must be there.
+local fields = {
+  name = "string", args = "table", setup = "function", batches = "function", loss = "function",
+  evaluate = "table", sample = "function", clip = "number", accumulate = "number", amp = "string",
+  checkpoint_blocks = "boolean", save = "table", log = "table", on = "table",
+}
+local required = { "name", "setup", "batches", "loss" }
+
+local inner = {
+  evaluate = { "every", "batches" }, save = { "every", "keep" }, log = { "every" },
+  on = { "step", "epoch", "evaluate", "save" },
+}
+
+local function keys_of(list)
+  local names = {}
+  for name in pairs(list) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+local function check_inner(name, given)
+  local known = {}
+  for _, key in ipairs(inner[name]) do known[key] = true end
+  for key in pairs(given) do
+    if not known[key] then fail.unknown("recipe", "field '" .. name .. "'", key, inner[name]) end
+  end
+end
+
+return function(given)
+  if type(given) ~= "table" then fail.type("recipe", "the recipe", "a table", given) end
+  for name, value in pairs(given) do
+    local wanted = fields[name]
+    if not wanted then fail.unknown("recipe", "field", name, keys_of(fields)) end
+    if type(value) ~= wanted then fail.type("recipe", name, "a " .. wanted, value) end
+    if inner[name] then check_inner(name, value) end
+  end
+  for _, name in ipairs(required) do
+    if given[name] == nil then fail.argument("recipe", "'%s' is missing", name) end
+  end
+  return setmetatable({ fields = given }, Recipe)
+end

@@ -1,0 +1,126 @@
+-- The training loop of a recipe: steps, metrics, evaluations, checkpoints, signals.
+local rille = require "rille"
+local native = require "rille.native"
+local nn_utils = require "rille.nn.utils"
+local evaluate = require "rille.recipe.evaluate"
+local log = require "rille.log"
+local state = require "rille.recipe.state"
+local step_end = require "rille.step"
+local Stream = require "rille.recipe.stream"
+
+local exit_status = { SIGINT = 130, SIGTERM = 143 }
+
+local function call(run, name, ...)
+  local on = run.fields.on
+  if on and on[name] then on[name](run.self, ...) end
+end
+
+local function is_time(step, every)
+  return every ~= nil and every > 0 and step % every == 0
+end
+
+-- One optimizer step over `accumulate` batches; returns the mean loss and the units seen.
+local function train_step(run)
+  local self, accumulate = run.self, run.fields.accumulate or 1
+  local loss_sum, units = 0.0, 0
+  for _ = 1, accumulate do
+    local batch = run.stream:next(run.device)
+    local n, unit = Stream.units(batch)
+    units, run.unit = units + n, unit
+    local loss = self.loss(self, batch)
+    loss_sum = loss_sum + loss:item()
+    if accumulate > 1 then loss = loss / accumulate end
+    loss:backward()
+  end
+  local norm
+  if run.fields.clip then norm = nn_utils.clip_grad_norm_(run.parameters, run.fields.clip) end
+  local optimizer = self.optimizer
+  optimizer:step()
+  if self.schedule then self.schedule:step() end
+  optimizer:zero_grad()
+  return loss_sum / accumulate, units, norm
+end
+
+local function save(run, step)
+  if not run.folder then return nil end
+  local keep = run.fields.save and run.fields.save.keep
+  local path = run.folder:save(step, state.collect(run.self, step, run.stream), keep)
+  call(run, "save", path, step)
+  return path
+end
+
+local function record(run, values)
+  if run.folder then run.folder:record(values) end
+end
+
+-- A line of metrics for the steps since the one before.
+local function record_step(run, step, loss, norm)
+  local now = native.clock()
+  local seconds, steps = now - run.since, step - run.recorded
+  local line = {
+    step = step, loss = loss, lr = run.lr, step_ms = 1000 * seconds / steps,
+    peak_bytes = rille.memory.peak(), norm = norm and norm:item(),
+  }
+  line[run.unit == "tok" and "tokens_per_s" or "samples_per_s"] = run.units / seconds
+  for name, value in pairs(run.logged) do line[name] = value end
+  record(run, line)
+  run.since, run.recorded, run.units, run.logged = now, step, 0, {}
+end
+
+local function evaluate_now(run, step, loss)
+  local began = native.clock()
+  local val_loss, text = evaluate(run)
+  record(run, { step = step, val_loss = val_loss })
+  run.bar:note { val_loss = val_loss }
+  run.bar:hide()
+  print(("step %d  loss %.4f  val_loss %.4f"):format(step, loss, val_loss))
+  if text then print(text) end
+  call(run, "evaluate", val_loss, step)
+  run.since = run.since + native.clock() - began
+end
+
+local function stop_for(run, signal, step)
+  local path = save(run, step)
+  run.bar:close()
+  local saved = path and "; saved " .. path or ""
+  io.stderr:write(("stopped by %s after step %d%s\n"):format(signal, step, saved))
+  return exit_status[signal] or 130
+end
+
+local function one(run, step)
+  run.lr = run.self.optimizer.groups[1].lr
+  local loss, units, norm = train_step(run)
+  run.units = run.units + units
+  run.bar.unit = run.unit
+  run.bar:note { loss = loss }
+  run.bar:advance(units)
+  call(run, "step", loss, step)
+  step_end()
+  local last = step == run.steps
+  local every = run.fields.log and run.fields.log.every or 10
+  if step == run.first or last or is_time(step, every) then record_step(run, step, loss, norm) end
+  local e = run.fields.evaluate
+  if e and (last or is_time(step, e.every)) then evaluate_now(run, step, loss) end
+  local s = run.fields.save
+  if last or s and is_time(step, s.every) then save(run, step) end
+end
+
+-- Runs the steps first .. steps; returns the exit status.
+return function(run)
+  run.since, run.recorded, run.units, run.logged = native.clock(), run.first - 1, 0, {}
+  local _ <close> = setmetatable({}, {
+    __close = function()
+      log.attach(nil)
+      run.bar:close()
+    end,
+  })
+  log.attach { log = function(_, values)
+    for name, value in pairs(values) do run.logged[name] = value end
+  end }
+  for step = run.first, run.steps do
+    one(run, step)
+    local signal = native.signal()
+    if signal then return stop_for(run, signal, step) end
+  end
+  return 0
+end

@@ -1,0 +1,134 @@
+-- Carries out a recipe: require "rille.recipe.run"(recipe, words, script) returns the exit status.
+-- `words` are those of the command line after the file; `script` is the file's path, where there
+-- is one.
+local rille = require "rille"
+local fail = require "rille.fail"
+local Bar = require "rille.progress.bar"
+local Folder = require "rille.recipe.folder"
+local Stream = require "rille.recipe.stream"
+local evaluate = require "rille.recipe.evaluate"
+local loop = require "rille.recipe.loop"
+local settings = require "rille.recipe.settings"
+local state = require "rille.recipe.state"
+
+local function prepare_engine(values)
+  if values.threads then rille.threads(values.threads) end
+  rille.default_device(values.device)
+  rille.seed(values.seed)
+end
+
+local function parameters_of(optimizer)
+  local list = {}
+  for _, group in ipairs(optimizer.groups) do
+    for _, t in ipairs(group.params) do list[#list + 1] = t end
+  end
+  return list
+end
+
+-- The steps to do: the flag or the recipe's default, else the epochs of a finite source.
+local function steps_of(run)
+  local values, source = run.values, run.stream.source
+  if values.fast_dev_run then return 1 end
+  if values.steps then return values.steps end
+  local ok, count = pcall(function() return #source end)
+  if type(source) == "function" or not ok then
+    local hint = "give --steps, or `steps` in the recipe's args"
+    fail.usage("recipe", "the number of steps is missing", hint)
+  end
+  return count * (rawget(values, "epochs") or 1)
+end
+
+-- The first n batches again and again.
+local function overfit(run, n)
+  local batches = {}
+  for i = 1, n do batches[i] = run.stream:next(run.device) end
+  run.overfit = batches
+  run.stream = Stream.new(batches)
+end
+
+local function set_up(recipe, values)
+  local fields = settings.apply(recipe, values)
+  local self = setmetatable({ args = values }, { __index = fields })
+  local run = { fields = fields, self = self, values = values }
+  prepare_engine(values)
+  run.device = rille.default_device()
+  self.setup(self, values)
+  if not self.optimizer and not values.eval_only then
+    fail.state("recipe", "setup must set self.optimizer")
+  end
+  local function on_epoch(epoch)
+    if fields.on and fields.on.epoch then fields.on.epoch(self, epoch) end
+  end
+  run.stream = Stream.new(self.batches(self, values, "train"), on_epoch)
+  if values.overfit_batches then overfit(run, values.overfit_batches) end
+  run.parameters = self.optimizer and parameters_of(self.optimizer)
+  run.first, run.steps = 1, steps_of(run)
+  for _, module in ipairs(state.modules(self)) do module:train() end
+  return run
+end
+
+local function resume(run)
+  local values = run.values
+  local folder, saved = Folder.find(values.resume, values.out, run.fields.name)
+  local step = state.restore(run.self, saved, run.stream)
+  run.first = step + 1
+  if folder and (not values.out or values.out == folder.path) then
+    run.folder = folder
+    folder:rewind(step)
+  end
+  io.stderr:write(("resumed at step %d\n"):format(step))
+end
+
+local function plain_values(values)
+  local copy = {}
+  for name, value in next, values do copy[name] = value end
+  return copy
+end
+
+local function open_folder(run, script)
+  if run.folder then return end
+  run.folder = Folder.create(run.values.out, run.fields)
+  run.folder:config {
+    recipe = run.fields.name, args = plain_values(run.values), steps = run.steps,
+    version = rille.version, started = os.date "!%Y-%m-%dT%H:%M:%SZ",
+  }
+  run.folder:keep_script(script)
+end
+
+-- One step, one evaluation, one save and one load, in a folder that goes again.
+local function fast_dev_run(run)
+  local path = os.tmpname()
+  os.remove(path)
+  run.folder = Folder.create(path, run.fields)
+  local status = loop(run)
+  local saved = rille.load(run.folder:checkpoint_path(1))
+  state.restore(run.self, saved, run.stream)
+  run.folder:close()
+  require "rille.native".remove_all(path)
+  print "fast dev run: one step, one evaluation, one save and load: ok"
+  return status
+end
+
+local function evaluate_only(run)
+  local loss, text = evaluate(run)
+  print(("val_loss %.6f"):format(loss))
+  if text then print(text) end
+  return 0
+end
+
+return function(recipe, words, script)
+  local values, help = settings.read(recipe, words)
+  if not values then
+    print(("usage: rille run %s [flags]\n%s"):format(script or recipe.name, help))
+    return 0
+  end
+  local run = set_up(recipe, values)
+  if values.resume then resume(run) end
+  if values.eval_only then return evaluate_only(run) end
+  run.bar = Bar.new(run.fields.name, run.steps, { done = run.first - 1 })
+  if values.fast_dev_run then return fast_dev_run(run) end
+  open_folder(run, script)
+  local status = loop(run)
+  run.folder:close()
+  return status
+end

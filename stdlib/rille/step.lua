@@ -1,0 +1,13 @@
+-- rille.step([fn]): the end of a training step, where hosts, reloading and signals have their
+-- turn. With a function it runs that first and returns its results.
+local native = require "rille.native"
+
+local function ended(...)
+  native.step()
+  return ...
+end
+
+return function(fn, ...)
+  if fn then return ended(fn(...)) end
+  return ended()
+end

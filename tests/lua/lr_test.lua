@@ -1,0 +1,106 @@
+-- Schedules: value sequences of the PyTorch schedulers of the same names (2.15, base rate 1).
+local t = require "support.test"
+local rille = require "rille"
+local lr = rille.optim.lr
+
+-- What a schedule needs of an optimizer.
+local function optimizer()
+  return { groups = { { lr = 1.0, betas = { 0.9, 0.999 } } }, step_count = 0 }
+end
+
+local function values(schedule, n)
+  local list = {}
+  for step = 0, n - 1 do list[step + 1] = schedule:at(step) end
+  return list
+end
+
+local function check(name, options, wanted)
+  t.test(name, function()
+    t.near(values(lr[name](optimizer(), options), #wanted), wanted, 2e-6)
+  end)
+end
+
+check("Step", { size = 3 }, { 1, 1, 1, .1, .1, .1, .01 })
+check("MultiStep", { milestones = { 2, 5 } }, { 1, 1, .1, .1, .1, .01 })
+check("Constant", {}, { 1 / 3, 1 / 3, 1 / 3, 1 / 3, 1 / 3, 1, 1 })
+check("Linear", {}, { .333333, .466667, .6, .733333, .866667, 1, 1 })
+check("Exponential", { gamma = 0.5 }, { 1, .5, .25, .125 })
+check("Polynomial", {}, { 1, .8, .6, .4, .2, 0, 0 })
+check("Cosine", { steps = 5 }, { 1, .904508, .654508, .345492, .095492, 0, 0 })
+check("Cosine", { steps = 5, periodic = true },
+  { 1, .904508, .654508, .345492, .095492, 0, .095492 })
+check("CosineRestarts", { steps = 3, mult = 2 },
+  { 1, .75, .25, 1, .933013, .75, .5, .25, .066987, 1 })
+check("OneCycle", { max_lr = 1.0, steps = 10 },
+  { .04, .52, 1, .950485, .811746, .611262, .388742, .188258, .049519, 4e-6, 4e-6 })
+check("OneCycle", { max_lr = 1.0, steps = 10, anneal = "linear" },
+  { .04, .52, 1, .857143, .714287, .57143, .428574, .285717, .142861, 4e-6 })
+check("OneCycle", { max_lr = 1.0, steps = 10, three_phase = true },
+  { .04, .52, 1, .52, .04, .036181, .026182, .013822, .003823, 4e-6 })
+check("Cyclic", { base_lr = .1, max_lr = 1.0, up = 3 }, { .1, .4, .7, 1, .7, .4, .1 })
+check("LinearWarmup", { steps = 4 }, { .2, .4, .6, .8, 1, 1 })
+check("Lambda", function(step) return 1 / (step + 1) end, { 1, .5, 1 / 3 })
+
+t.test("a chain goes through its parts", function()
+  local opt = optimizer()
+  local chain = lr.chain(lr.LinearWarmup(opt, { steps = 3, start = 0.1 }), lr.Cosine(opt, { steps = 5 }))
+  t.near(values(chain, 9), { .1, .4, .7, 1, .904508, .654508, .345492, .095492, 0 }, 2e-6)
+  t.near(opt.groups[1].lr, 0.1)
+end)
+
+t.test("warmup_cosine is nanoGPT's", function()
+  local schedule = rille.optim.warmup_cosine(optimizer(), { warmup = 3, steps = 7, min_lr = 0.1 })
+  local half = 0.1 + 0.45 * (1 + math.cos(math.pi / 4))
+  t.near(values(schedule, 9), { .25, .5, .75, 1, half, .55, 1.1 - half, .1, .1 }, 1e-9)
+end)
+
+t.test("a schedule moves only after a step of its optimizer", function()
+  local opt = optimizer()
+  local schedule = lr.Exponential(opt, { gamma = 0.5 })
+  t.eq(schedule:step(), false)
+  t.eq(opt.groups[1].lr, 1.0)
+  for _, stepped in ipairs { true, true, false, true, true } do
+    if stepped then opt.step_count = opt.step_count + 1 end
+    t.eq(schedule:step(), stepped)
+  end
+  t.near(opt.groups[1].lr, 0.5 ^ 4)      -- five calls, one of them skipped
+end)
+
+t.test("a schedule's state is its step", function()
+  local opt, other = optimizer(), optimizer()
+  local schedule, resumed = lr.Cosine(opt, { steps = 9 }), lr.Cosine(other, { steps = 9 })
+  for _ = 1, 4 do
+    opt.step_count = opt.step_count + 1
+    schedule:step()
+  end
+  resumed:load_state_dict(schedule:state_dict())
+  t.eq(other.groups[1].lr, opt.groups[1].lr)
+end)
+
+t.test("OneCycle moves the momentum the other way", function()
+  local opt = optimizer()
+  local schedule = lr.OneCycle(opt, { max_lr = 1.0, steps = 10 })
+  t.near(opt.groups[1].betas[1], 0.95)
+  for _ = 1, 2 do
+    opt.step_count = opt.step_count + 1
+    schedule:step()
+  end
+  t.near(opt.groups[1].betas[1], 0.85)
+end)
+
+t.test("Plateau lowers the rate after patience", function()
+  local opt = optimizer()
+  local schedule = lr.Plateau(opt, { patience = 1, factor = 0.5 })
+  local rates = {}
+  for i, metric in ipairs { 1.0, 0.5, 0.6, 0.6, 0.4, 0.4, 0.4, 0.4 } do
+    schedule:step(metric)
+    rates[i] = opt.groups[1].lr
+  end
+  t.near(rates, { 1, 1, 1, .5, .5, .5, .25, .25 })
+end)
+
+t.test("unknown and missing options are named", function()
+  t.error_like(function() lr.Step(optimizer(), { sise = 3 }) end, { message = "did you mean 'size'" })
+  t.error_like(function() lr.Step(optimizer(), {}) end, { message = "'size' is missing" })
+  t.error_like(function() return lr.Cosin end, { message = "did you mean 'Cosine'" })
+end)
