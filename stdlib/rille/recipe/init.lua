@@ -8,8 +8,8 @@ Recipe.__tostring = function(self) return "recipe " .. self.fields.name end
 -- What a recipe may hold, by type; `required` ones must be there.
 local fields = {
   name = "string", args = "table", setup = "function", batches = "function", loss = "function",
-  evaluate = "table", sample = "function", clip = "number", accumulate = "number", amp = "string",
-  checkpoint_blocks = "boolean", save = "table", log = "table", on = "table",
+  evaluate = "table", sample = "function", clip = "number", accumulate = "number", save = "table",
+  log = "table", on = "table",
 }
 local required = { "name", "setup", "batches", "loss" }
 
