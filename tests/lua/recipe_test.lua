@@ -95,7 +95,8 @@ t.test("a run that went on is bit for bit the run in one go", function()
   local one, other = metrics(whole.path), metrics(cut.path)
   t.eq(#other, #one)
   for i, line in ipairs(one) do
-    t.eq({ other[i].step, other[i].loss, other[i].val_loss }, { line.step, line.loss, line.val_loss })
+    local got = { other[i].step, other[i].loss, other[i].val_loss }
+    t.eq(got, { line.step, line.loss, line.val_loss })
   end
 end)
 
@@ -123,7 +124,8 @@ t.test("a broken newest checkpoint is passed over", function()
   quietly(recipe(), { "--out", out.path })
   native.write_file(out.path .. "/checkpoints/step-20.safetensors", "torn")
   t.eq(quietly(recipe(), { "--out", out.path, "--resume" }), 0)
-  t.error_like(function() quietly(recipe(), { "--resume", out.path .. "-none" }) end, { status = "4" })
+  t.error_like(function() quietly(recipe(), { "--resume", out.path .. "-none" }) end,
+    { status = "4" })
 end)
 
 t.test("--fast-dev-run, --eval-only, --overfit-batches", function()
@@ -146,6 +148,7 @@ end)
 t.test("unknown fields and flags name the nearest", function()
   t.error_like(function() rille.recipe { nmae = "x" } end, { message = "did you mean 'name'" })
   t.error_like(function() rille.recipe { name = "x" } end, { message = "'setup' is missing" })
-  t.error_like(function() quietly(recipe(), { "--stesp", "3" }) end, { message = "did you mean '--steps'" })
+  t.error_like(function() quietly(recipe(), { "--stesp", "3" }) end,
+    { message = "did you mean '--steps'" })
   t.error_like(function() return rille.recipy end, { message = "did you mean 'recipe'" })
 end)

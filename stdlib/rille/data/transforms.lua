@@ -49,7 +49,8 @@ function transforms.random_crop(size, options)
     end
     local _, h, w = x:size()
     if h < height or w < width then
-      fail.argument("random_crop", "an image of %d x %d is smaller than %d x %d", h, w, height, width)
+      fail.argument("random_crop", "an image of %d x %d is smaller than %d x %d", h, w, height,
+        width)
     end
     return crop(x, below(h - height + 1), below(w - width + 1), height, width)
   end
@@ -123,7 +124,8 @@ end
 
 -- With probability p a rectangle of `scale` times the area becomes `value`.
 function transforms.erase(options)
-  local o = read_options("erase", options, { { "p", 0.5 }, { "scale", { 0.02, 0.33 } }, { "value", 0 } })
+  local o = read_options("erase", options,
+    { { "p", 0.5 }, { "scale", { 0.02, 0.33 } }, { "value", 0 } })
   return function(x)
     if uniform(0, 1) >= o.p then return x end
     local _, h, w = x:size()

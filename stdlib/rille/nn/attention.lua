@@ -30,9 +30,9 @@ function MultiheadAttention:init(width, heads, options)
 end
 
 local function project(self, x, part)
-  local w = self.in_proj_weight:narrow(1, (part - 1) * self.width + 1, self.width)
-  local b = self.in_proj_bias and self.in_proj_bias:narrow(1, (part - 1) * self.width + 1, self.width)
-  return rille.linear(x, w, b)
+  local first = (part - 1) * self.width + 1
+  local w, b = self.in_proj_weight:narrow(1, first, self.width), self.in_proj_bias
+  return rille.linear(x, w, b and b:narrow(1, first, self.width))
 end
 
 local function heads_of(self, x)
