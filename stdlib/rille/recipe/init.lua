@@ -29,7 +29,7 @@ local function check_inner(name, given)
   local known = {}
   for _, key in ipairs(inner[name]) do known[key] = true end
   for key in pairs(given) do
-    if not known[key] then fail.unknown("recipe", "field '" .. name .. "'", key, inner[name]) end
+    if not known[key] then fail.unknown("recipe", "field of " .. name, key, inner[name]) end
   end
 end
 
