@@ -82,11 +82,12 @@ GradMeta& grad_meta(const Tensor& t) {
 }
 
 Edge edge_of(const Tensor& t) {
-  if (!t.needs_grad()) return {};
+  if (!t.needs_grad() && (!t.impl()->grad || !requires_grad(t))) return {};
   GradMeta& m = grad_meta(t);
   if (m.base) {
     const GradMeta& base = grad_meta(m.base);
     if (base.history != m.history) {
+      t.impl()->needs_grad = true;
       m.fn = engine_ops().look_again(m.base, t);
       m.slot = 0;
       m.history = base.history;

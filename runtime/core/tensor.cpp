@@ -73,6 +73,7 @@ Tensor Tensor::shell() const {
   i.strides = strides();
   i.numel = numel();
   i.contiguous = is_contiguous();
+  i.offset = offset();
   i.number = is_number();
   return t;
 }

@@ -1,6 +1,6 @@
-// Math for hot loops: the C library's functions, re-declared so that the compiler may call libmvec's
-// vector forms inside `#pragma omp simd` (dependencies.md: no -ffast-math is needed for that).
-// Accuracy is 4 ulp in vector form, under 1 ulp in scalar form.
+// Math for hot loops: the C library's functions, re-declared so that the compiler may call
+// libmvec's vector forms inside `#pragma omp simd` (dependencies.md: no -ffast-math is needed for
+// that). Accuracy is 4 ulp in vector form, under 1 ulp in scalar form.
 #pragma once
 #include <cmath>
 

@@ -8,6 +8,7 @@
 #include "ops/cast.h"
 #include "ops/create.h"
 #include "ops/reduce.h"
+#include "ops/strided.h"
 #include "ops/view.h"
 
 namespace rille {
@@ -30,6 +31,8 @@ const bool handed_down = [] {
   e.ones_like = [](const Tensor& t) { return ones_like(t); };
   e.zeros_like = [](const Tensor& t) { return zeros_like(t); };
   e.has_nan = has_nan;
+  e.write_through = write_through;
+  e.look_again = look_again;
   return true;
 }();
 
@@ -48,7 +51,7 @@ Tensor fit_gradient(Tensor dx, const Tensor& x, std::string_view op) {
                              to_string(dx.shape()), to_string(x.shape()));
     }
     dx = call<Sum>({.x = dx, .dims = dims, .keepdim = true});
-    while (dx.rank() > x.rank()) dx = call<Squeeze>({.x = dx, .dim = Axis{0}});
+    dx = reshape(dx, x.shape());
   }
   return x.is_number() ? dx : cast(dx, x.dtype());
 }

@@ -5,7 +5,7 @@
 namespace rille {
 
 struct Sum {
-  struct Args { Tensor x; Axes dims; bool keepdim = false; std::optional<DType> dtype; };
+  struct Args { Tensor x; Axes dims = {}; bool keepdim = false; std::optional<DType> dtype = {}; };
   static constexpr std::string_view name = "sum";
   static constexpr std::string_view doc = "The sum over all elements, or over the dims given. Integers sum in i64.";
   static constexpr std::string_view example = "rille.sum(rille.ones(2, 3), 1)";

@@ -1,0 +1,168 @@
+// Forward: for each block of 64 queries, the blocks of keys in order. Scores s = q k', then the
+// online softmax of Milakov and Gimelshein: the running maximum m and sum l of a row, and its
+// output so far, are rescaled when m grows. Compute bound: two block products, their depth cut at
+// the causal diagonal.
+#include "cpu/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/macros.h"
+#include "core/threads.h"
+#include "cpu/attention_blocks.h"
+#include "cpu/fast_exp.h"
+#include "cpu/reduce_row.h"
+
+namespace rille::cpu {
+namespace {
+
+// Scores to probabilities times exp(m), in place; returns the factor for what was summed before.
+template <class A>
+[[gnu::always_inline]] inline A softmax_step(A* s, const A* mask, int64_t n, A& m, A& l) {
+  if (mask) {
+#pragma omp simd
+    for (int64_t j = 0; j < n; ++j) s[j] += mask[j];
+  }
+  const A before = m, now = std::max(before, row_max(s, n));
+  const A base = now == -std::numeric_limits<A>::infinity() ? A(0) : now;  // nothing seen so far
+  A sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t j = 0; j < n; ++j) {
+    s[j] = fast_exp(s[j] - base);
+    sum += s[j];
+  }
+  const A factor = before == now ? A(1) : fast_exp(before - base);
+  m = now;
+  l = l * factor + sum;
+  return factor;
+}
+
+template <class A>
+struct Rows {
+  A *scores, *out, *max, *sum;
+  const A *mask, *factors;  // or null
+  int64_t out_row;
+};
+
+template <class A>
+RILLE_CLONES void softmax_block(const Span& span, const Rows<A>& x) {
+  for (int64_t i = 0; i < span.rows; ++i) {
+    const int64_t n = span.limit(i), end = std::min(span.cols, n + kRowTile);
+    A *s = x.scores + i * kBlock, *o = x.out + i * x.out_row;
+    const A factor = softmax_step(s, x.mask ? x.mask + i * kBlock : nullptr, n, x.max[i], x.sum[i]);
+    if (x.factors) {
+#pragma omp simd
+      for (int64_t j = 0; j < n; ++j) s[j] *= x.factors[i * kBlock + j];
+    }
+    for (int64_t j = n; j < end; ++j) s[j] = 0;
+    if (factor == A(1)) continue;
+#pragma omp simd
+    for (int64_t j = 0; j < x.out_row; ++j) o[j] *= factor;
+  }
+}
+
+template <class A>
+RILLE_CLONES void finish_rows(A* out, int64_t row, const A* m, const A* l, A* lse, int64_t rows) {
+  for (int64_t i = 0; i < rows; ++i) {
+    lse[i] = l[i] == A(0) ? -std::numeric_limits<A>::infinity() : m[i] + std::log(l[i]);
+    const A inverse = l[i] == A(0) ? A(0) : A(1) / l[i];
+#pragma omp simd
+    for (int64_t j = 0; j < row; ++j) out[i * row + j] *= inverse;
+  }
+}
+
+struct Inputs {
+  const Attention& args;
+  Heads q, k, v;
+  HeadsOut o;
+  void* lse;
+};
+
+// Packs k and v when the head changes, and computes one block of queries after the other.
+template <class A>
+class Forward {
+ public:
+  explicit Forward(const Inputs& in)
+      : in_(in),
+        x_(in.args),
+        q_row_(padded<A>(x_.width)),
+        o_row_(padded<A>(x_.value_width)),
+        keys_(blocks_of(x_.keys) * kBlock * x_.width),
+        values_(x_.keys * o_row_),
+        queries_(kBlock * q_row_),
+        scores_(kBlock * kBlock),
+        out_(kBlock * o_row_),
+        mask_(x_.mask.data ? kBlock * kBlock : 0),
+        factors_(x_.dropout > 0 ? kBlock * kBlock : 0) {}
+
+  void block(Place at, int64_t qb) {
+    load_head(at);
+    const Span first(x_, qb, 0);
+    Heads q = in_.q;
+    q.data = element(q.data, x_.dtype, first.query * q.time);
+    pack_rows(x_.dtype, q, at, first.rows, x_.width, static_cast<A>(x_.scale), queries_.data());
+    std::fill_n(out_.data(), kBlock * o_row_, A(0));
+    std::fill_n(max_, kBlock, -std::numeric_limits<A>::infinity());
+    std::fill_n(sum_, kBlock, A(0));
+    for (int64_t kb = 0; kb < blocks_of(x_.keys); ++kb) {
+      const Span span(x_, qb, kb);
+      if (span.empty()) break;
+      pair(at, span, kb);
+    }
+    const int64_t head = at.batch * x_.heads + at.head;
+    A* lse = static_cast<A*>(in_.lse) + head * x_.queries + first.query;
+    finish_rows(out_.data(), o_row_, max_, sum_, lse, first.rows);
+    unpack_rows(out_.data(), A(1), first.query, first.query + first.rows, x_.value_width, x_.dtype,
+                in_.o, at);
+  }
+
+ private:
+  void load_head(Place at) {
+    const Place kv{at.batch, at.head / (x_.heads / x_.kv_heads)};
+    if (kv.batch == loaded_.batch && kv.head == loaded_.head) return;
+    pack_columns(x_.dtype, in_.k, kv, x_.keys, x_.width, keys_.data());
+    pack_rows(x_.dtype, in_.v, kv, x_.keys, x_.value_width, A(1), values_.data());
+    loaded_ = kv;
+  }
+
+  void pair(Place at, const Span& span, int64_t kb) {
+    const A* keys = keys_.data() + kb * kBlock * x_.width;
+    multiply(BlockProduct<A>{span.rows, span.cols, x_.width, queries_.data(), q_row_, 1, keys,
+                             kBlock, scores_.data(), kBlock, false,
+                             span.cut() ? Trim::columns : Trim::none, span.diagonal});
+    if (x_.mask.data) load_mask(x_, at, span, mask_.data());
+    if (x_.dropout > 0) load_factors(x_, at, span, factors_.data());
+    softmax_block(span, Rows<A>{scores_.data(), out_.data(), max_, sum_, mask_.data(),
+                                factors_.data(), o_row_});
+    multiply(BlockProduct<A>{span.rows, o_row_, span.cols, scores_.data(), kBlock, 1,
+                             values_.data() + span.key * o_row_, o_row_, out_.data(), o_row_, true,
+                             span.cut() ? Trim::depth_end : Trim::none, span.diagonal});
+  }
+
+  const Inputs& in_;
+  const Attention& x_;
+  int64_t q_row_, o_row_;
+  Scratch<A> keys_, values_, queries_, scores_, out_, mask_, factors_;
+  A max_[kBlock], sum_[kBlock];
+  Place loaded_{-1, -1};
+};
+
+}  // namespace
+
+void attention(const Attention& args, Heads q, Heads k, Heads v, HeadsOut o, void* lse) {
+  const Inputs in{args, q, k, v, o, lse};
+  const int64_t blocks = blocks_of(args.queries), items = args.batch * args.heads * blocks;
+  const int64_t work = kBlock * args.keys * (args.width + args.value_width);
+  const int64_t grain = std::max<int64_t>(1, (1 << 18) / std::max<int64_t>(1, work));
+  with_accumulator(args.dtype, [&]<class A>() {
+    parallel_for(items, grain, [&](int64_t begin, int64_t end) {
+      Forward<A> forward(in);
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t head = i / blocks;
+        forward.block({head / args.heads, head % args.heads}, balanced(i % blocks, blocks));
+      }
+    });
+  });
+}
+
+}  // namespace rille::cpu

@@ -1,0 +1,162 @@
+// c[m, n] (+)= sum_p a[m, p] b[p, n]. A tile of up to 6 rows and 4 vectors of c stays in registers
+// while p runs; each step loads the vectors of b once and broadcasts one value of a per row.
+#include "cpu/block_product.h"
+
+#include <algorithm>
+
+#include "core/macros.h"
+
+namespace rille::cpu {
+namespace {
+
+template <class T, int kBytes>
+struct Vector {
+  typedef T type __attribute__((vector_size(kBytes)));
+  typedef T anywhere __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
+  static constexpr int64_t lanes = kBytes / static_cast<int64_t>(sizeof(T));
+};
+
+template <class T>
+struct Tile {
+  int64_t depth;
+  const T* a;
+  int64_t a_step;  // between rows when a is read along them, else between columns
+  const T* b;
+  int64_t b_row;
+  T* c;
+  int64_t c_row;
+  bool add;
+};
+
+// kAlong: a's rows are contiguous; otherwise its columns are.
+template <class T, int kBytes, bool kAlong, int kRows, int kVecs>
+[[gnu::always_inline]] inline void tile(const Tile<T>& t) {
+  using V = typename Vector<T, kBytes>::type;
+  using Anywhere = typename Vector<T, kBytes>::anywhere;
+  constexpr int64_t lanes = Vector<T, kBytes>::lanes;
+  V sum[kRows][kVecs];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVecs; ++v)
+      sum[r][v] = t.add ? *reinterpret_cast<const Anywhere*>(t.c + r * t.c_row + v * lanes) : V{};
+  const T *a = t.a, *b = t.b;
+  for (int64_t p = 0; p < t.depth; ++p) {
+    V row[kVecs];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVecs; ++v) row[v] = *reinterpret_cast<const Anywhere*>(b + v * lanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const T x = kAlong ? a[r * t.a_step] : a[r];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVecs; ++v) sum[r][v] += x * row[v];
+    }
+    a += kAlong ? 1 : t.a_step;
+    b += t.b_row;
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVecs; ++v)
+      *reinterpret_cast<Anywhere*>(t.c + r * t.c_row + v * lanes) = sum[r][v];
+}
+
+// One column of tiles: kVecs vectors wide, all rows.
+template <class T, int kBytes, bool kAlong, int kVecs>
+[[gnu::always_inline]] inline void column(const BlockProduct<T>& x, int64_t n0) {
+  for (int64_t r = 0, rows = 0; r < x.m; r += rows) {
+    const int64_t left = x.m - r;
+    rows = left >= 6 ? 6 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    const int64_t last = r + rows - 1 + x.diagonal;  // of the columns that these rows may meet
+    if (x.trim == Trim::columns && n0 > last) continue;
+    const int64_t begin =
+        x.trim == Trim::depth_begin ? std::clamp<int64_t>(r - x.diagonal, 0, x.k) : 0;
+    const int64_t end = x.trim == Trim::depth_end ? std::clamp<int64_t>(last + 1, 0, x.k) : x.k;
+    const Tile<T> t{end - begin,
+                    x.a + r * x.a_row + begin * x.a_col,
+                    kAlong ? x.a_row : x.a_col,
+                    x.b + begin * x.b_row + n0,
+                    x.b_row,
+                    x.c + r * x.c_row + n0,
+                    x.c_row,
+                    x.add};
+    if (rows == 6)
+      tile<T, kBytes, kAlong, 6, kVecs>(t);
+    else if (rows == 4)
+      tile<T, kBytes, kAlong, 4, kVecs>(t);
+    else if (rows == 2)
+      tile<T, kBytes, kAlong, 2, kVecs>(t);
+    else
+      tile<T, kBytes, kAlong, 1, kVecs>(t);
+  }
+}
+
+template <class T, int kBytes, int kVecs, bool kAlong>
+[[gnu::always_inline]] inline void columns(const BlockProduct<T>& x) {
+  constexpr int64_t lanes = Vector<T, kBytes>::lanes;
+  constexpr int64_t whole = 64 / static_cast<int64_t>(sizeof(T));
+  const int64_t n = (x.n + whole - 1) / whole * whole;
+  int64_t n0 = 0;
+  for (; n0 + kVecs * lanes <= n; n0 += kVecs * lanes) column<T, kBytes, kAlong, kVecs>(x, n0);
+  if (kVecs > 2 && n0 + 2 * lanes <= n) {
+    column<T, kBytes, kAlong, 2>(x, n0);
+    n0 += 2 * lanes;
+  }
+  if (kVecs > 1 && n0 < n) column<T, kBytes, kAlong, 1>(x, n0);
+}
+
+template <class T, int kBytes, int kVecs>
+[[gnu::always_inline]] inline void product(const BlockProduct<T>& x) {
+  if (x.a_col == 1)
+    columns<T, kBytes, kVecs, true>(x);
+  else
+    columns<T, kBytes, kVecs, false>(x);
+}
+
+template <class T>
+void plain(const BlockProduct<T>& x) {
+  product<T, 16, 2>(x);
+}
+
+template <class T>
+using Kernel = void (*)(const BlockProduct<T>&);
+
+#if defined(__x86_64__) && !defined(RILLE_NO_CLONES)
+// As many accumulators as the 16 or 32 registers of the instruction set leave room for.
+template <class T>
+__attribute__((target("arch=x86-64-v3"))) void v3(const BlockProduct<T>& x) {
+  product<T, 32, 2>(x);
+}
+template <class T>
+__attribute__((target("arch=x86-64-v4"))) void v4(const BlockProduct<T>& x) {
+  product<T, 64, 4>(x);
+}
+
+template <class T>
+Kernel<T> choose() {
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return v4<T>;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? v3<T> : plain<T>;
+}
+#else
+template <class T>
+Kernel<T> choose() {
+  return plain<T>;
+}
+#endif
+
+}  // namespace
+
+void multiply(const BlockProduct<float>& product) {
+  static const Kernel<float> kernel = choose<float>();
+  kernel(product);
+}
+
+void multiply(const BlockProduct<double>& product) {
+  static const Kernel<double> kernel = choose<double>();
+  kernel(product);
+}
+
+}  // namespace rille::cpu

@@ -1,0 +1,36 @@
+// Products of blocks that lie in the cache: c (+)= a b, for attention. Not for large matrices: no
+// packing, no blocking of the depth. Which instructions are used is chosen once, at the first call.
+#pragma once
+#include <cstdint>
+
+namespace rille::cpu {
+
+/// What a causal mask allows to leave out. A row r of the block meets column r + diagonal last.
+enum class Trim : uint8_t {
+  none,
+  columns,     // c[r, n] is wanted for n <= r + diagonal only (others may be written, or not)
+  depth_end,   // a[r, p] is 0 for p > r + diagonal
+  depth_begin  // a[r, p] is 0 for p < r - diagonal
+};
+
+/// Zeros that depth trims rely on may be missed by up to this many places: rows are taken together.
+inline constexpr int64_t kRowTile = 6;
+
+template <class T>
+struct BlockProduct {
+  int64_t m, n, k;  // n is rounded up to whole vectors of 64 bytes: b and c must have the room
+  const T* a;
+  int64_t a_row, a_col;  // one of them is 1
+  const T* b;
+  int64_t b_row;
+  T* c;
+  int64_t c_row;
+  bool add = false;
+  Trim trim = Trim::none;
+  int64_t diagonal = 0;
+};
+
+void multiply(const BlockProduct<float>& product);
+void multiply(const BlockProduct<double>& product);
+
+}  // namespace rille::cpu

@@ -1,0 +1,12 @@
+// Products of double matrices.
+#include "cpu/gemm_block.h"
+#include "cpu/gemm_small.h"
+#include "cpu/gemv.h"
+
+namespace rille::cpu {
+
+template void gemm_blocked(const Product<double>&);
+template void gemm_small(const Product<double>&);
+template void gemv(const Product<double>&);
+
+}  // namespace rille::cpu

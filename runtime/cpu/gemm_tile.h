@@ -1,0 +1,165 @@
+// The register tile of every matrix product: acc[R][N] += column of A * row of B, N vectors wide,
+// one fixed order over k. A is read through two strides (packed or in place), B row by row.
+// Bound: R * N fused multiply-adds a step against R + N loads. Used by gemm_block and gemm_small.
+#pragma once
+#include <algorithm>
+
+#include "cpu/isa.h"
+#include "cpu/vec.h"
+
+namespace rille::cpu {
+
+/// Tile shape: R * N accumulators, N vectors of B and a broadcast must fit the register file.
+template <class I, class T>
+struct TileShape {
+  static constexpr int lanes = I::bytes / static_cast<int>(sizeof(T));
+  static constexpr int vectors = 2;
+  static constexpr int rows = I::registers == 32 ? 12 : 6;
+  static constexpr int cols = vectors * lanes;
+};
+
+/// Heights of the tiles that cut `left` rows: full ones, then 8, 4, 2, 1. Packing and products
+/// follow the same cut, so a panel of height h at row i starts at i * k whatever came before it.
+template <int R>
+[[gnu::always_inline]] inline int tile_height(int64_t left) {
+  if (left >= R) return R;
+  if (R > 8 && left >= 8) return 8;
+  return left >= 4 ? 4 : left >= 2 ? 2 : 1;
+}
+
+/// alpha or beta for matrices of S; a fraction means nothing to integers and is cut off.
+template <class T, class S>
+[[gnu::always_inline]] inline T scale_as(double x) {
+  if constexpr (std::is_integral_v<S>)
+    return static_cast<T>(static_cast<int64_t>(x));
+  else
+    return static_cast<T>(x);
+}
+
+template <class T, class S>
+struct TileInput {
+  const T* a;
+  int64_t a_row, a_step;
+  const S* b;
+  int64_t b_step, k;
+};
+
+/// Where sums go: c = alpha * sum + beta * c + bias, in the type of the sums, rounded once.
+template <class T, class S>
+struct TileOutput {
+  S* c;
+  int64_t ldc;
+  const S* bias;  // one a column, or null
+  T alpha, beta;
+};
+
+template <class T, class S, class V, int R, int N>
+[[gnu::always_inline]] inline void multiply(V (&acc)[R][N], const TileInput<T, S>& in) {
+  constexpr int lanes = sizeof(V) / sizeof(T);
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i)
+#pragma GCC unroll 4
+    for (int v = 0; v < N; ++v) acc[i][v] = V{};
+  const T* a = in.a;
+  const S* b = in.b;
+  for (int64_t p = 0; p < in.k; ++p, a += in.a_step, b += in.b_step) {
+    V row[N];
+#pragma GCC unroll 4
+    for (int v = 0; v < N; ++v) load_as<S>(row[v], b + v * lanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+      const T x = a[i * in.a_row];
+#pragma GCC unroll 4
+      for (int v = 0; v < N; ++v) acc[i][v] += x * row[v];
+    }
+  }
+}
+
+template <class T, class S, class V, int R, int N>
+[[gnu::always_inline]] inline void store_whole(V (&acc)[R][N], const TileOutput<T, S>& out) {
+  constexpr int lanes = sizeof(V) / sizeof(T);
+  V old;
+  if (out.beta != T(0))
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i)
+#pragma GCC unroll 4
+      for (int v = 0; v < N; ++v) {
+        load_as<S>(old, out.c + i * out.ldc + v * lanes);
+        acc[i][v] += out.beta * old;
+      }
+  if (out.bias)
+#pragma GCC unroll 4
+    for (int v = 0; v < N; ++v) {
+      load_as<S>(old, out.bias + v * lanes);
+#pragma GCC unroll 16
+      for (int i = 0; i < R; ++i) acc[i][v] += old;
+    }
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i)
+#pragma GCC unroll 4
+    for (int v = 0; v < N; ++v) store_to(out.c + i * out.ldc + v * lanes, acc[i][v]);
+}
+
+/// Stores columns [skip, width) of the tile, each by the same operations whatever part it is of.
+template <class T, class S, class V, int R, int N>
+[[gnu::always_inline]] inline void store_tile(V (&acc)[R][N], const TileOutput<T, S>& out, int skip,
+                                              int width) {
+  constexpr int lanes = sizeof(V) / sizeof(T);
+  if (out.alpha != T(1))
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i)
+#pragma GCC unroll 4
+      for (int v = 0; v < N; ++v) acc[i][v] *= out.alpha;
+  if constexpr (sizeof(T) == sizeof(S))
+    if (skip == 0 && width == N * lanes) return store_whole(acc, out);
+  T sums[R][N * lanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i)
+#pragma GCC unroll 4
+    for (int v = 0; v < N; ++v) store_to(sums[i] + v * lanes, acc[i][v]);
+  for (int i = 0; i < R; ++i)
+    for (int j = skip; j < width; ++j) {
+      S& c = out.c[i * out.ldc + j];
+      T sum = sums[i][j];
+      if (out.beta != 0) sum += out.beta * static_cast<T>(c);
+      if (out.bias) sum += static_cast<T>(out.bias[j]);
+      c = round_to<S>(sum);
+    }
+}
+
+/// One tile from start to end; B is read as SB, C is written as SC.
+template <class T, int Bytes, int R, int N, class SB, class SC>
+[[gnu::always_inline]] inline void tile(const TileInput<T, SB>& in, const TileOutput<T, SC>& out,
+                                        int skip, int width) {
+  Vec<T, Bytes> acc[R][N];
+  multiply(acc, in);
+  store_tile(acc, out, skip, width);
+}
+
+/// A column of tiles of height R, 8, 4, 2, 1 over `rows` rows. Packed: A lies in panels as
+/// packing lays them out; otherwise in place, through in.a_row and in.a_step.
+template <class T, int Bytes, int R, int N, bool Packed, class SB, class SC>
+[[gnu::always_inline]] inline void tile_column(TileInput<T, SB> in, TileOutput<T, SC> out,
+                                               int64_t rows, int skip, int width) {
+  const T* a = in.a;
+  SC* c = out.c;
+  for (int64_t i = 0; i < rows;) {
+    const int height = tile_height<R>(rows - i);
+    in.a = a + i * (Packed ? in.k : in.a_row);
+    if (Packed) in.a_row = 1, in.a_step = height;
+    out.c = c + i * out.ldc;
+    if (height == R)
+      tile<T, Bytes, R, N>(in, out, skip, width);
+    else if (R > 8 && height == 8)
+      tile<T, Bytes, std::min(R, 8), N>(in, out, skip, width);
+    else if (height == 4)
+      tile<T, Bytes, 4, N>(in, out, skip, width);
+    else if (height == 2)
+      tile<T, Bytes, 2, N>(in, out, skip, width);
+    else
+      tile<T, Bytes, 1, N>(in, out, skip, width);
+    i += height;
+  }
+}
+
+}  // namespace rille::cpu

@@ -1,0 +1,142 @@
+#include "cpu/movement.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/threads.h"
+
+namespace rille::cpu {
+namespace {
+
+constexpr int64_t kGrain = 1 << 15;  // elements a thread takes at least
+constexpr int64_t kBlock = 32;       // side of a block that turns rows into columns
+
+// Dims in the order of the target's memory, merged where both sides allow it.
+struct Plan {
+  Dims sizes, to, from;
+};
+
+Plan make_plan(const Tensor& dst, const Tensor& src) {
+  int order[kMaxRank], n = 0;
+  for (int d = 0; d < dst.rank(); ++d)
+    if (dst.shape()[d] != 1) order[n++] = d;
+  const Strides& by = dst.strides();
+  std::stable_sort(order, order + n, [&](int a, int b) { return by[a] > by[b]; });
+  Plan p;
+  for (int k = 0; k < n; ++k) {
+    const int64_t size = dst.shape()[order[k]], to = by[order[k]], from = src.strides()[order[k]];
+    const int last = p.sizes.size() - 1;
+    if (last >= 0 && p.to[last] == to * size && p.from[last] == from * size) {
+      p.sizes[last] *= size;
+      p.to[last] = to;
+      p.from[last] = from;
+    } else {
+      p.sizes.push_back(size);
+      p.to.push_back(to);
+      p.from.push_back(from);
+    }
+  }
+  if (n == 0) p = {{1}, {1}, {1}};
+  return p;
+}
+
+// Where the source runs along another dim than the target, that dim goes next to the last: the two
+// are then walked in blocks that fit the first-level cache on both sides.
+bool turns(Plan& p) {
+  const int last = p.sizes.size() - 1;
+  if (last < 1 || p.from[last] == 1) return false;
+  for (int d = 0; d < last; ++d) {
+    if (p.from[d] != 1) continue;
+    for (Dims* dims : {&p.sizes, &p.to, &p.from}) {
+      const int64_t v = (*dims)[d];
+      dims->erase(d);
+      dims->insert(last - 1, v);
+    }
+    return true;
+  }
+  return false;
+}
+
+template <class U>
+void copy_row(U* to, int64_t step, const U* from, int64_t stride, int64_t n) {
+  if (step == 1 && stride == 1) {
+    std::memcpy(to, from, static_cast<size_t>(n) * sizeof(U));
+  } else if (step == 1 && stride == 0) {
+    std::fill_n(to, n, *from);
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i * step] = from[i * stride];
+  }
+}
+
+// The last two dims of `p`, target steps (a, b), source strides (1, c).
+template <class U>
+void copy_turned(U* to, const U* from, const Plan& p, int64_t first, int64_t end) {
+  const int last = p.sizes.size() - 1;
+  const int64_t cols = p.sizes[last], a = p.to[last - 1], b = p.to[last], c = p.from[last];
+  for (int64_t i = first; i < end; i += kBlock)
+    for (int64_t j = 0; j < cols; j += kBlock)
+      for (int64_t r = i; r < std::min(i + kBlock, end); ++r)
+        for (int64_t s = j; s < std::min(j + kBlock, cols); ++s) to[r * a + s * b] = from[r + s * c];
+}
+
+template <class U>
+void run(Plan p, U* to, const U* from, int64_t total) {
+  const bool turned = turns(p);
+  const int inner = turned ? 2 : 1, outer = p.sizes.size() - inner;
+  const Dims sizes(p.sizes.begin(), p.sizes.begin() + outer);
+  const Dims to_steps(p.to.begin(), p.to.begin() + outer), from_steps(p.from.begin(), p.from.begin() + outer);
+  const int last = p.sizes.size() - 1;
+  // Pieces: a row, or a band of kBlock rows of the turned plane, of one outer index.
+  const int64_t row = p.sizes[last] * (turned ? kBlock : 1);
+  const int64_t bands = turned ? (p.sizes[last - 1] + kBlock - 1) / kBlock : 1;
+  const int64_t pieces = total / (p.sizes[last] * (turned ? p.sizes[last - 1] : 1)) * bands;
+  parallel_for(pieces, std::max<int64_t>(1, kGrain / row), [&](int64_t begin, int64_t end) {
+    Walk<2> walk(sizes, {&to_steps, &from_steps}, begin / bands);
+    for (int64_t i = begin; i < end; ++i) {
+      U* t = to + walk.offset[0];
+      const U* f = from + walk.offset[1];
+      if (turned) {
+        const int64_t first = i % bands * kBlock;
+        copy_turned(t, f, p, first, std::min(first + kBlock, p.sizes[last - 1]));
+      } else {
+        copy_row(t, p.to[last], f, p.from[last], p.sizes[last]);
+      }
+      if ((i + 1) % bands == 0) walk.next();
+    }
+  });
+}
+
+template <class U>
+void run_as(const Plan& p, const Tensor& dst, const Tensor& src) {
+  U* to = dst.data_as<U>();
+  const U* from = src.data_as<U>();
+  if (p.sizes.size() == 1 && p.to[0] == 1 && p.from[0] == 1) {
+    parallel_for(p.sizes[0], kGrain * 4, [&](int64_t begin, int64_t end) {
+      std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin) * sizeof(U));
+    });
+  } else {
+    run(p, to, from, dst.numel());
+  }
+}
+
+}  // namespace
+
+void copy_strided(const Tensor& dst, const Tensor& src) {
+  if (dst.numel() == 0) return;
+  const Plan p = make_plan(dst, src);
+  switch (size_of(dst.dtype())) {
+    case 8: return run_as<uint64_t>(p, dst, src);
+    case 4: return run_as<uint32_t>(p, dst, src);
+    case 2: return run_as<uint16_t>(p, dst, src);
+    default: return run_as<uint8_t>(p, dst, src);
+  }
+}
+
+void clear(const Tensor& dst) {
+  char* p = dst.data_as<char>();
+  parallel_for(dst.nbytes(), int64_t{1} << 19, [&](int64_t begin, int64_t end) {
+    std::memset(p + begin, 0, static_cast<size_t>(end - begin));
+  });
+}
+
+}  // namespace rille::cpu

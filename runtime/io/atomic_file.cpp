@@ -1,0 +1,145 @@
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include "core/fail.h"
+#include "io/crc32c.h"
+#include "io/file.h"
+#include "io/utf8.h"
+
+namespace rille::io {
+namespace {
+
+constexpr size_t kRandomDigits = 16;
+constexpr std::string_view kSuffix = ".tmp";
+
+/// What the temporaries of a target start with; long names are shortened to stay below NAME_MAX.
+std::string temporary_prefix(const std::string& name) {
+  if (name.size() <= 200) return "." + name + ".";
+  return fmt::format(".{}{:08x}.", name.substr(0, 64), crc32c(name.data(), name.size()));
+}
+
+std::string random_hex() {
+  uint64_t bits = 0;
+  while (::getrandom(&bits, sizeof bits, 0) != sizeof bits)
+    if (errno != EINTR) throw io_error("no random bytes: {}", reason(errno));
+  return fmt::format("{:016x}", bits);
+}
+
+/// The process's umask. The call that reads it also sets it, which other threads would see, so it
+/// is read from /proc; where that is not mounted the file stays private.
+mode_t file_mode() {
+  constexpr mode_t kPrivate = 0600;
+  const Fd fd(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+  char text[4096];
+  const ssize_t n = fd ? ::read(fd.get(), text, sizeof text) : -1;
+  if (n <= 0) return kPrivate;
+  const std::string_view status(text, static_cast<size_t>(n));
+  constexpr std::string_view kKey = "\nUmask:\t";
+  const size_t at = status.find(kKey);
+  if (at == std::string_view::npos) return kPrivate;
+  unsigned mask = 0;
+  const char* first = status.data() + at + kKey.size();
+  if (std::from_chars(first, status.data() + status.size(), mask, 8).ec != std::errc())
+    return kPrivate;
+  return static_cast<mode_t>(0666u & ~mask);
+}
+
+Fd open_folder(const std::string& path) {
+  return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+}  // namespace
+
+// The folder is opened once and everything happens relative to it: whoever swaps a parent folder in
+// the middle of a save cannot send the file elsewhere.
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  check_path(path_);
+  const auto [folder, name] = split_path(path_);
+  name_ = name;
+  folder_ = open_folder(folder);
+  if (!folder_) fail_io("write", path_, errno);
+  struct stat st {};
+  const bool there = ::fstatat(folder_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+  if (name_.empty() || (there && S_ISDIR(st.st_mode))) fail_io("write", path_, EISDIR);
+
+  constexpr int kTries = 8;  // a name of 64 random bits is free the first time
+  for (int i = 0; i < kTries && !fd_; ++i) {
+    temporary_ = temporary_prefix(name_) + random_hex() + std::string(kSuffix);
+    fd_ = Fd(::openat(folder_.get(), temporary_.c_str(),
+                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!fd_ && errno != EEXIST) break;
+  }
+  if (!fd_) {
+    const int error = errno;
+    temporary_.clear();
+    fail_io("write", path_, error);
+  }
+}
+
+void AtomicFile::fail_and_discard(std::string_view action, int error_number) {
+  discard();
+  fail_io(action, path_, error_number);
+}
+
+void AtomicFile::discard() noexcept {
+  fd_.close();
+  if (!temporary_.empty()) ::unlinkat(folder_.get(), temporary_.c_str(), 0);
+  temporary_.clear();
+}
+
+void AtomicFile::reserve(uint64_t bytes) {
+  if (bytes == 0) return;
+  int result;
+  do {
+    result = ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  const bool unsupported = result != 0 && (errno == EOPNOTSUPP || errno == ENOSYS);
+  if (result != 0 && !unsupported) fail_and_discard("write", errno);
+}
+
+void AtomicFile::write(const void* data, size_t bytes) {
+  if (!fd_) throw internal_error("'{}' is written after its end", shown(path_));
+  constexpr size_t kPiece = size_t{1} << 30;
+  const char* from = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t n = ::write(fd_.get(), from, std::min(bytes, kPiece));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_and_discard("write", errno);
+    from += n;
+    bytes -= static_cast<size_t>(n);
+  }
+}
+
+void AtomicFile::commit() {
+  if (!fd_) throw internal_error("'{}' is committed twice", shown(path_));
+  if (::fchmod(fd_.get(), file_mode()) != 0) fail_and_discard("set the mode of", errno);
+  // After a failed fsync the pages may be gone though they read as clean: never try again on this
+  // descriptor, the next save starts from a new file.
+  if (::fsync(fd_.get()) != 0) fail_and_discard("write", errno);
+  if (const int error = fd_.close()) fail_and_discard("write", error);
+  if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str()) != 0)
+    fail_and_discard("rename the new file to", errno);
+  temporary_.clear();
+  // EINVAL: the file system has nothing to sync for a folder.
+  if (::fsync(folder_.get()) != 0 && errno != EINVAL) fail_io("make durable", path_, errno);
+}
+
+void remove_stale_temporaries(const std::string& path) {
+  const auto [folder, name] = split_path(path);
+  const std::string prefix = temporary_prefix(name);
+  const Fd dir = open_folder(folder);
+  if (!dir) return;
+  for (const std::string& entry : list_dir(folder)) {
+    const bool ours = entry.size() == prefix.size() + kRandomDigits + kSuffix.size() &&
+                      entry.starts_with(prefix) && entry.ends_with(kSuffix);
+    if (ours) ::unlinkat(dir.get(), entry.c_str(), 0);
+  }
+}
+
+}  // namespace rille::io

@@ -1,0 +1,70 @@
+#include "io/crc32c.h"
+
+#include <array>
+#include <cstring>
+#if defined(__x86_64__)
+#include <nmmintrin.h>
+#endif
+
+namespace rille::io {
+namespace {
+
+constexpr uint32_t kPolynomial = 0x82f63b78u;
+
+// kTables[k][b]: what byte b does to the sum when k more bytes follow it.
+constexpr auto kTables = [] {
+  std::array<std::array<uint32_t, 256>, 8> t{};
+  for (uint32_t b = 0; b < 256; ++b) {
+    uint32_t c = b;
+    for (int bit = 0; bit < 8; ++bit) c = (c >> 1) ^ ((c & 1u) ? kPolynomial : 0u);
+    t[0][b] = c;
+  }
+  for (size_t k = 1; k < 8; ++k)
+    for (size_t b = 0; b < 256; ++b) t[k][b] = (t[k - 1][b] >> 8) ^ t[0][t[k - 1][b] & 0xffu];
+  return t;
+}();
+
+uint64_t load8(const unsigned char* p) {
+  uint64_t v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) uint32_t crc32c_sse42(const unsigned char* p, size_t n,
+                                                        uint32_t crc) {
+  uint64_t c = crc;
+  for (; n >= 8; p += 8, n -= 8) c = _mm_crc32_u64(c, load8(p));
+  auto rest = static_cast<uint32_t>(c);
+  for (; n > 0; ++p, --n) rest = _mm_crc32_u8(rest, *p);
+  return rest;
+}
+
+bool has_sse42() {
+  static const bool yes = __builtin_cpu_supports("sse4.2");
+  return yes;
+}
+#endif
+
+}  // namespace
+
+uint32_t crc32c_tables(const void* data, size_t bytes, uint32_t before) {
+  const auto* p = static_cast<const unsigned char*>(data);
+  uint32_t c = ~before;
+  for (; bytes >= 8; p += 8, bytes -= 8) {
+    const uint64_t v = load8(p) ^ c;
+    c = 0;
+    for (size_t k = 0; k < 8; ++k) c ^= kTables[7 - k][(v >> (8 * k)) & 0xffu];
+  }
+  for (; bytes > 0; ++p, --bytes) c = (c >> 8) ^ kTables[0][(c ^ *p) & 0xffu];
+  return ~c;
+}
+
+uint32_t crc32c(const void* data, size_t bytes, uint32_t before) {
+#if defined(__x86_64__)
+  if (has_sse42()) return ~crc32c_sse42(static_cast<const unsigned char*>(data), bytes, ~before);
+#endif
+  return crc32c_tables(data, bytes, before);
+}
+
+}  // namespace rille::io

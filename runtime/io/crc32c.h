@@ -1,0 +1,16 @@
+// CRC-32C (Castagnoli, reflected polynomial 0x82f63b78): the checksum of tensors in files. One bit
+// flipped, and any burst up to 32 bits, is always seen. Uses the processor's instruction if it has
+// it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace rille::io {
+
+/// Checksum of the bytes; pass the result of the part before to go on from there.
+uint32_t crc32c(const void* data, size_t bytes, uint32_t before = 0);
+
+/// The same from tables alone; for processors without the instruction, and for tests.
+uint32_t crc32c_tables(const void* data, size_t bytes, uint32_t before = 0);
+
+}  // namespace rille::io

@@ -1,0 +1,191 @@
+#include "io/safetensors.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <numeric>
+
+#include "core/fail.h"
+#include "io/crc32c.h"
+#include "io/json.h"
+#include "io/safetensors_header.h"
+#include "io/utf8.h"
+
+namespace rille::io {
+namespace {
+
+constexpr size_t kPiece = size_t{4} << 20;
+
+template <class... A>
+Error torn(fmt::format_string<A...> text, A&&... args) {
+  return fail(Kind::data, "E_CKPT_TORN", text, std::forward<A>(args)...);
+}
+
+std::optional<uint32_t> parse_crc(std::string_view text) {
+  uint32_t crc = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), crc, 16);
+  if (text.size() != 8 || error != std::errc() || end != text.data() + 8) return std::nullopt;
+  return crc;
+}
+
+std::string read_header(const InputFile& file, const SafetensorsLimits& limits) {
+  const std::string path = shown(file.path());
+  if (file.size() < kHeaderStart)
+    throw format_error("'{}' ends at byte {}, a safetensors file has at least 8", path,
+                       file.size());
+  uint64_t length = 0;
+  file.read_exact(&length, sizeof length, 0);
+  if (length > file.size() - kHeaderStart)
+    throw format_error("'{}' byte 0: a header of {} bytes in a file of {}", path, length,
+                       file.size());
+  if (length > limits.header_bytes)
+    throw format_error("'{}' byte 0: a header of {} bytes, at most {}", path, length,
+                       limits.header_bytes);
+  char first = 0;
+  if (length > 0) file.read_exact(&first, 1, kHeaderStart);
+  if (first != '{')
+    throw format_error("'{}' byte 8: wanted '{{', found '{}'", path,
+                       shown({&first, length > 0 ? size_t{1} : 0}));
+  std::string text(length, '\0');
+  file.read_exact(text.data(), text.size(), kHeaderStart);
+  return text;
+}
+
+}  // namespace
+
+class SafetensorsFile::Mapping {
+ public:
+  Mapping(const InputFile& file) : bytes_(file.size()) {
+    data_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, file.fd(), 0);
+    if (data_ == MAP_FAILED) fail_io("map", file.path(), errno);
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() { ::munmap(data_, bytes_); }
+  const std::byte* at(uint64_t offset) const { return static_cast<std::byte*>(data_) + offset; }
+
+ private:
+  void* data_;
+  size_t bytes_;
+};
+
+SafetensorsFile::SafetensorsFile(SafetensorsFile&&) noexcept = default;
+SafetensorsFile& SafetensorsFile::operator=(SafetensorsFile&&) noexcept = default;
+SafetensorsFile::~SafetensorsFile() = default;
+
+SafetensorsFile::SafetensorsFile(const std::string& path, const SafetensorsLimits& limits)
+    : file_(path) {
+  const std::string text = read_header(file_, limits);
+  SafetensorsHeader header = parse_safetensors_header(
+      text, file_.size() - kHeaderStart - text.size(), file_.path(), limits);
+  entries_ = std::move(header.entries);
+  by_name_.resize(entries_.size());
+  std::iota(by_name_.begin(), by_name_.end(), 0u);
+  const auto name = [this](uint32_t i) -> const std::string& { return entries_[i].name; };
+  std::sort(by_name_.begin(), by_name_.end(),
+            [&](uint32_t a, uint32_t b) { return name(a) < name(b); });
+  const auto twice = std::adjacent_find(by_name_.begin(), by_name_.end(),
+                                        [&](uint32_t a, uint32_t b) { return name(a) == name(b); });
+  if (twice != by_name_.end())
+    throw format_error("'{}' holds tensor '{}' twice", shown(path), shown(name(*twice)));
+  read_checksums(header.metadata);
+  metadata_ = std::move(header.metadata);
+}
+
+const TensorEntry* SafetensorsFile::find(std::string_view name) const {
+  const auto it =
+      std::lower_bound(by_name_.begin(), by_name_.end(), name,
+                       [this](uint32_t i, std::string_view n) { return entries_[i].name < n; });
+  return it != by_name_.end() && entries_[*it].name == name ? &entries_[*it] : nullptr;
+}
+
+/// Takes our checksums out of the metadata and holds the header against its own.
+void SafetensorsFile::read_checksums(Metadata& metadata) {
+  const auto sums = metadata.find(kChecksumsKey);
+  const auto own = metadata.find(kHeaderChecksumKey);
+  if (sums == metadata.end() && own == metadata.end()) return;
+  const auto crc = own == metadata.end() ? std::nullopt : parse_crc(own->second);
+  if (sums == metadata.end() || !crc || *crc != header_crc(entries_, metadata))
+    throw torn("'{}' header fails its checksum", shown(path()))
+        .hint("if another program wrote it, have it drop the metadata 'rille.crc32c*'");
+
+  const Value parsed = parse_json(sums->second);
+  const auto* table = parsed.get<Table>();
+  checksums_.resize(entries_.size());
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const auto found =
+        table ? table->fields.find(entries_[i].name) : decltype(table->fields.end())();
+    const auto* text =
+        table && found != table->fields.end() ? found->second.get<std::string>() : nullptr;
+    const auto sum = text ? parse_crc(*text) : std::nullopt;
+    if (!sum)
+      throw torn("'{}' tensor '{}' has no checksum", shown(path()), shown(entries_[i].name));
+    checksums_[i] = *sum;
+  }
+  if (table && table->fields.size() > entries_.size())
+    throw torn("'{}' has checksums of tensors that it lacks", shown(path()));
+  metadata.erase(sums);
+  metadata.erase(own);
+}
+
+void SafetensorsFile::check(const TensorEntry& entry, uint32_t crc) const {
+  if (checksums_.empty()) return;
+  const TensorEntry* own = find(entry.name);
+  if (!own) throw internal_error("tensor '{}' is not of '{}'", shown(entry.name), shown(path()));
+  const auto i = static_cast<size_t>(own - entries_.data());
+  if (checksums_[i] != crc)
+    throw torn("'{}' tensor '{}' fails its checksum", shown(path()), shown(entry.name))
+        .fact(fmt::format("at byte      {}, {} bytes", entry.offset, entry.nbytes))
+        .fact(fmt::format("stored       {:08x}", checksums_[i]))
+        .fact(fmt::format("found        {:08x}", crc));
+}
+
+void SafetensorsFile::read_raw(const TensorEntry& entry, void* dst) const {
+  uint32_t crc = 0;
+  for (uint64_t done = 0; done < entry.nbytes;) {
+    // In pieces, so that the checksum finds the bytes in the cache.
+    const auto n = static_cast<size_t>(std::min<uint64_t>(kPiece, entry.nbytes - done));
+    char* to = static_cast<char*>(dst) + done;
+    file_.read_exact(to, n, entry.offset + done);
+    if (checksummed()) crc = crc32c(to, n, crc);
+    done += n;
+  }
+  check(entry, crc);
+}
+
+void SafetensorsFile::read(const TensorEntry& entry, void* dst) const {
+  if (!entry.dtype)
+    throw dtype_error("'{}' tensor '{}' is {}, which has no dtype here", shown(path()),
+                      shown(entry.name), entry.tag);
+  read_raw(entry, dst);
+  if (*entry.dtype != DType::boolean) return;
+  auto* bytes = static_cast<uint8_t*>(dst);
+  for (uint64_t i = 0; i < entry.nbytes; ++i) bytes[i] = bytes[i] != 0;
+}
+
+const std::byte* SafetensorsFile::view(const TensorEntry& entry) {
+  if (!mapping_) mapping_ = std::make_unique<Mapping>(file_);
+  const std::byte* data = mapping_->at(entry.offset);
+  if (checksummed()) check(entry, crc32c(data, entry.nbytes));
+  return data;
+}
+
+void SafetensorsFile::verify() const {
+  if (!checksummed()) return;
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kPiece);
+  for (const TensorEntry& e : entries_) {
+    uint32_t crc = 0;
+    for (uint64_t done = 0; done < e.nbytes;) {
+      const auto n = static_cast<size_t>(std::min<uint64_t>(kPiece, e.nbytes - done));
+      file_.read_exact(buffer.get(), n, e.offset + done);
+      crc = crc32c(buffer.get(), n, crc);
+      done += n;
+    }
+    check(e, crc);
+  }
+}
+
+}  // namespace rille::io

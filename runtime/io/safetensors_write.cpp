@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <optional>
+
+#include "core/fail.h"
+#include "io/crc32c.h"
+#include "io/json.h"
+#include "io/layout.h"
+#include "io/safetensors.h"
+#include "io/safetensors_header.h"
+#include "io/utf8.h"
+
+namespace rille::io {
+namespace {
+
+/// The reference writer sorts by the format's place in its own list; the wide ones come first.
+int rank_of(DType d) {
+  switch (d) {
+    case DType::i64: return 0;
+    case DType::f64: return 1;
+    case DType::f32: return 2;
+    case DType::i32: return 3;
+    case DType::bf16: return 4;
+    case DType::f16: return 5;
+    case DType::i16: return 6;
+    case DType::i8: return 7;
+    case DType::u8: return 8;
+    case DType::boolean: return 9;
+  }
+  return 10;
+}
+
+std::vector<const TensorItem*> sorted(const std::vector<TensorItem>& items) {
+  std::vector<const TensorItem*> order;
+  for (const TensorItem& item : items) order.push_back(&item);
+  std::sort(order.begin(), order.end(), [](auto* a, auto* b) {
+    const int ra = rank_of(a->dtype), rb = rank_of(b->dtype);
+    return ra != rb ? ra < rb : a->name < b->name;
+  });
+  return order;
+}
+
+void check_text(std::string_view what, const std::string& text, const std::string& path) {
+  if (!is_utf8(text))
+    throw arg_error("cannot write '{}': {} '{}' is not UTF-8", shown(path), what, shown(text, 60));
+}
+
+/// Entries with offsets from the start of the data.
+std::vector<TensorEntry> lay_out(const std::vector<const TensorItem*>& items,
+                                 const std::string& path) {
+  const SafetensorsLimits limits;
+  std::vector<TensorEntry> entries;
+  uint64_t at = 0;
+  for (const TensorItem* item : items) {
+    const DTypeInfo& d = info(item->dtype);
+    const auto bytes = dense_bytes(item->shape, d.size * 8u);
+    check_text("name", item->name, path);
+    if (item->name == kMetadataName || item->name.size() > limits.name_bytes)
+      throw arg_error("cannot write '{}': a tensor cannot be named '{}'", shown(path),
+                      shown(item->name, 60));
+    if (!bytes || at + *bytes > kMaxBytes)
+      throw arg_error("cannot write '{}': tensor '{}' is too large", shown(path),
+                      shown(item->name));
+    entries.push_back({item->name, d.tag, item->dtype, item->shape, at, *bytes});
+    at += *bytes;
+  }
+  if (entries.size() > limits.entries)
+    throw arg_error("cannot write '{}': {} tensors, at most {}", shown(path), entries.size(),
+                    limits.entries);
+  std::vector<std::string_view> names;
+  for (const TensorEntry& e : entries) names.push_back(e.name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end())
+    throw arg_error("cannot write '{}': two tensors are named '{}'", shown(path), shown(*twice));
+  return entries;
+}
+
+void add_checksums(Metadata& metadata, const std::vector<TensorEntry>& entries,
+                   const std::vector<const TensorItem*>& items) {
+  Table sums;
+  for (size_t i = 0; i < items.size(); ++i)
+    sums.fields.emplace(entries[i].name,
+                        fmt::format("{:08x}", crc32c(items[i]->data, entries[i].nbytes)));
+  metadata[std::string(kChecksumsKey)] = dump_json(sums);
+  metadata[std::string(kHeaderChecksumKey)] = fmt::format("{:08x}", header_crc(entries, metadata));
+}
+
+std::string header_text(const std::vector<TensorEntry>& entries, const Metadata& metadata) {
+  std::string text = "{";
+  const auto next = [&] {
+    if (text.size() > 1) text += ',';
+  };
+  if (!metadata.empty()) {
+    append_json_string(text, kMetadataName);
+    text += ":{";
+    for (auto it = metadata.begin(); it != metadata.end(); ++it) {
+      if (it != metadata.begin()) text += ',';
+      append_json_string(text, it->first);
+      text += ':';
+      append_json_string(text, it->second);
+    }
+    text += '}';
+  }
+  for (const TensorEntry& e : entries) {
+    next();
+    append_json_string(text, e.name);
+    text += fmt::format(":{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}}", e.tag,
+                        fmt::join(e.shape, ","), e.offset, e.offset + e.nbytes);
+  }
+  text += '}';
+  constexpr size_t kAlign = 8;
+  text.append((kAlign - text.size() % kAlign) % kAlign, ' ');
+  return text;
+}
+
+}  // namespace
+
+void write_safetensors(const std::string& path, const std::vector<TensorItem>& items,
+                       const Metadata& metadata, const SaveOptions& options) {
+  check_path(path);
+  const std::vector<const TensorItem*> order = sorted(items);
+  const std::vector<TensorEntry> entries = lay_out(order, path);
+  Metadata all = metadata;
+  all.erase(std::string(kChecksumsKey));
+  all.erase(std::string(kHeaderChecksumKey));
+  for (const auto& [key, value] : all) {
+    check_text("metadata", key, path);
+    check_text("metadata", value, path);
+  }
+  if (options.checksums) add_checksums(all, entries, order);
+  const std::string header = header_text(entries, all);
+  const SafetensorsLimits limits;
+  if (header.size() > limits.header_bytes)
+    throw arg_error("cannot write '{}': names and metadata take {} bytes, at most {}", shown(path),
+                    header.size(), limits.header_bytes)
+        .hint("save long lists of numbers as a tensor");
+
+  std::optional<FileLock> lock;
+  if (options.lock) {
+    lock.emplace(FileLock::path_for(path), options.lock_timeout_s);
+    remove_stale_temporaries(path);
+  }
+  AtomicFile file(path);
+  const uint64_t length = header.size();
+  const uint64_t data = entries.empty() ? 0 : entries.back().offset + entries.back().nbytes;
+  file.reserve(kHeaderStart + length + data);
+  file.write(&length, sizeof length);
+  file.write(header);
+  for (size_t i = 0; i < order.size(); ++i) file.write(order[i]->data, entries[i].nbytes);
+  file.commit();
+}
+
+}  // namespace rille::io
