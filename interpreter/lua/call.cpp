@@ -314,8 +314,7 @@ void push_value(lua_State* L, Interpreter& in, const Value& v) {
   else if (const auto* f = v.get<CallbackRef>()) lua_rawgeti(L, LUA_REGISTRYINDEX, (*f)->reference());
   else if (const Table* table = v.table()) push_table(L, in, *table);
   else if (const auto* o = v.get<ObjectRef>()) {
-    Box* b = push_object_box(L, in, (*o)->type());
-    b->impl = new ObjectRef(*o);
+    push_object_box(L, in, (*o)->type())->impl = new ObjectRef(*o);
   }
 }
 

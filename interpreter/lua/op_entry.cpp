@@ -93,7 +93,7 @@ int entry(lua_State* L) {
   follow_coroutine(L, up.in);
   Arranged from;
   arrange(L, up.op, lua_gettop(L), from);
-  Box* boxes[4];
+  Box* boxes[4] = {};
   const bool in_place = up.form == OpForm::in_place;
   for (int i = 0; !in_place && i < up.op.results; ++i) boxes[i] = push_box_here(L);
   if (!call_guarded(L, up, from, boxes)) return raise_prepared(L, up.in);

@@ -27,7 +27,7 @@ struct Product {
 /// Packed panels, blocked for the caches, tiles of C shared among the threads.
 template <class S>
 void gemm_blocked(const Product<S>& p);
-/// One thread, hardly any packing: for products that fit the nearest cache.
+/// Hardly any packing: for products that fit the near caches, and for few rows.
 template <class S>
 void gemm_small(const Product<S>& p);
 /// m == 1 or n == 1: one pass over the matrix at the speed of memory.

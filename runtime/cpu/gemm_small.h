@@ -1,15 +1,18 @@
-// Small products on one thread. B is read where it lies when its rows are contiguous and packed
+// Small and skinny products. B is read where it lies when its rows are contiguous and packed
 // into panels when it is transposed; A is read in place. Columns that do not fill a vector are
 // computed by a tile shifted left to end at the last column (which stores only what is new), or by
 // shorter vectors when the matrix is narrower than one: nothing is copied, nothing beyond a row is
 // read.
 #pragma once
+#include "core/threads.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/gemm_pack.h"
 #include "cpu/gemm_tile.h"
 #include "cpu/workspace.h"
 
 namespace rille::cpu::small {
+
+constexpr int64_t kChunkWork = 1 << 19;  // multiply-adds worth handing to another thread, 4 us
 
 /// SB: what B is read as; A is in the type of the sums.
 template <class S, class SB>
@@ -84,6 +87,28 @@ struct PackPanels {
   }
 };
 
+/// Whole tiles of columns or rows, whichever there are more of, as chunks for the threads.
+template <class S>
+void shared_out(const Direct<S, S>& all) {
+  constexpr int64_t unit = 96;  // a multiple of every tile's height and width
+  const bool by_cols = all.cols >= all.rows;
+  const int64_t side = by_cols ? all.cols : all.rows, other = by_cols ? all.rows : all.cols;
+  const int64_t grain = std::max<int64_t>(1, kChunkWork / (other * all.in.k * unit)) * unit;
+  if (side <= grain) return run_best(all);
+  parallel_for(side, grain, [&](int64_t begin, int64_t end) {
+    Direct<S, S> part = all;
+    (by_cols ? part.cols : part.rows) = end - begin;
+    part.out.c += by_cols ? begin : begin * all.out.ldc;
+    if (by_cols) {
+      part.in.b += begin;
+      if (part.out.bias) part.out.bias += begin;
+    } else {
+      part.in.a += begin * all.in.a_row;
+    }
+    run_best(part);
+  });
+}
+
 template <class S>
 struct Widen {
   using T = SumOf<S>;
@@ -127,10 +152,9 @@ void gemm_small(const Product<S>& p) {
   }
   TileOutput<T, S> out{p.c, g.ldc, p.bias, scale_as<T, S>(g.alpha), scale_as<T, S>(g.beta)};
   if constexpr (sizeof(S) == sizeof(T))
-    if (!p.turned_b()) {
-      const TileInput<T, S> direct{in.a, in.a_row, in.a_step, p.b, g.ldb, g.k};
-      return run_best(Direct<S, S>{direct, out, g.m, g.n, false});
-    }
+    if (!p.turned_b())
+      return shared_out(
+          Direct<S, S>{{in.a, in.a_row, in.a_step, p.b, g.ldb, g.k}, out, g.m, g.n, false});
   const int64_t unit =
       with_isa([](auto isa) { return int64_t{TileShape<decltype(isa), T>::cols}; });
   T* b = workspace<T>(Purpose::gemm_b, (g.n + unit) * g.k);

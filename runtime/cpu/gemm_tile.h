@@ -79,11 +79,6 @@ template <class T, class S, class V, int R, int N>
 [[gnu::always_inline]] inline void store_whole(V (&acc)[R][N], const TileOutput<T, S>& out) {
   constexpr int lanes = sizeof(V) / sizeof(T);
   V old;
-  if (out.alpha != T(1))
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i)
-#pragma GCC unroll 4
-      for (int v = 0; v < N; ++v) acc[i][v] *= out.alpha;
   if (out.beta != T(0))
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i)
@@ -105,11 +100,16 @@ template <class T, class S, class V, int R, int N>
     for (int v = 0; v < N; ++v) store_to(out.c + i * out.ldc + v * lanes, acc[i][v]);
 }
 
-/// Stores columns [skip, width) of the tile.
+/// Stores columns [skip, width) of the tile, each by the same operations whatever part it is of.
 template <class T, class S, class V, int R, int N>
 [[gnu::always_inline]] inline void store_tile(V (&acc)[R][N], const TileOutput<T, S>& out, int skip,
                                               int width) {
   constexpr int lanes = sizeof(V) / sizeof(T);
+  if (out.alpha != T(1))
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i)
+#pragma GCC unroll 4
+      for (int v = 0; v < N; ++v) acc[i][v] *= out.alpha;
   if constexpr (sizeof(T) == sizeof(S))
     if (skip == 0 && width == N * lanes) return store_whole(acc, out);
   T sums[R][N * lanes];
@@ -120,7 +120,7 @@ template <class T, class S, class V, int R, int N>
   for (int i = 0; i < R; ++i)
     for (int j = skip; j < width; ++j) {
       S& c = out.c[i * out.ldc + j];
-      T sum = out.alpha * sums[i][j];
+      T sum = sums[i][j];
       if (out.beta != 0) sum += out.beta * static_cast<T>(c);
       if (out.bias) sum += static_cast<T>(out.bias[j]);
       c = round_to<S>(sum);

@@ -1,13 +1,25 @@
-// Workspace of matrix and convolution kernels: one growing buffer a thread and purpose, aligned for vectors, never
-// cleared, valid until the same thread asks for the same purpose again. Kept between calls because
-// fresh pages cost more than most kernels; given back when the thread ends.
+// Workspace of matrix and convolution kernels: one growing buffer a thread and purpose, aligned to
+// pages, never cleared, valid until the same thread asks for the same purpose again. Kept between
+// calls because fresh pages cost more than most kernels; given back when the thread ends.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace rille::cpu {
 
-enum class Purpose { gemm_a, gemm_b, gemm_c, gemv, widen_a, widen_b, conv, conv_sum, count };
+enum class Purpose {
+  gemm_a,     // packed or widened A
+  gemm_b,     // packed B
+  gemm_c,     // sums before they are rounded
+  gemv,       // sums of pieces
+  columns,    // convolution: an image as columns
+  conv_sums,  // convolution: weight gradients of parts of the batch
+  widen_x,
+  widen_w,
+  widen_y,
+  widen_bias,  // convolution: 16-bit floats and narrow integers, widened
+  count
+};
 
 void* workspace_bytes(Purpose purpose, size_t bytes);
 

@@ -7,24 +7,6 @@
 namespace rille {
 namespace {
 
-// Samples for two operands: same shape, broadcast, strided, a number, empty.
-template <class O>
-void binary_samples(SampleList& s, double lo, double hi) {
-  auto add = [&](Tensor x, Tensor y) {
-    typename O::Args a{};
-    a.x = std::move(x);
-    a.y = std::move(y);
-    add_sample<O>(s, std::move(a));
-  };
-  add(grid({3, 4}, lo, hi), grid({3, 4}, lo + 0.1, hi + 0.2));
-  add(grid({2, 3, 4}, lo, hi), grid({4}, lo + 0.1, hi + 0.2));
-  add(grid({3, 1}, lo, hi), grid({1, 5}, lo + 0.1, hi + 0.2));
-  add(strided(grid({4, 3}, lo, hi)), grid({4, 3}, lo + 0.1, hi + 0.2));
-  add(grid({3}, lo, hi), Tensor::number(hi));
-  add(grid({}, lo, hi), grid({}, lo + 0.1, hi + 0.2));
-  add(grid({0, 3}, lo, hi), grid({3}, lo + 0.1, hi + 0.2));
-}
-
 struct Sum2 {
   template <class A> A operator()(A x, A y) const { return static_cast<A>(x + y); }
 };

@@ -8,10 +8,13 @@ namespace rille {
 
 using OpFamily = std::vector<const OpInfo*>;
 
+OpFamily family_activation();
 OpFamily family_arith();
 OpFamily family_cast();
+OpFamily family_compare();
 OpFamily family_create();
 OpFamily family_reduce();
+OpFamily family_select();
 OpFamily family_strided();
 OpFamily family_view();
 

@@ -31,6 +31,12 @@ Tensor operator-(double a, const Tensor& b);
 Tensor operator*(double a, const Tensor& b);
 Tensor operator/(double a, const Tensor& b);
 
+/// max and min that let nan through, for formulas on numbers and on duals.
+template <class A>
+RILLE_HD inline A at_least(A x, A low) { return x < low ? low : x; }
+template <class A>
+RILLE_HD inline A at_most(A x, A high) { return x > high ? high : x; }
+
 /// Samples that every pointwise op gets: strided, empty and 0-d.
 template <class O>
 void unary_samples(SampleList& s, double lo, double hi) {
@@ -43,6 +49,24 @@ void unary_samples(SampleList& s, double lo, double hi) {
   add(strided(grid({2, 3, 5}, lo, hi)));
   add(grid({}, lo, hi));
   add(grid({0, 3}, lo, hi));
+}
+
+/// Samples for two operands: same shape, broadcast, strided, a number, empty.
+template <class O>
+void binary_samples(SampleList& s, double lo, double hi) {
+  auto add = [&](Tensor x, Tensor y) {
+    typename O::Args a{};
+    a.x = std::move(x);
+    a.y = std::move(y);
+    add_sample<O>(s, std::move(a));
+  };
+  add(grid({3, 4}, lo, hi), grid({3, 4}, lo + 0.1, hi + 0.2));
+  add(grid({2, 3, 4}, lo, hi), grid({4}, lo + 0.1, hi + 0.2));
+  add(grid({3, 1}, lo, hi), grid({1, 5}, lo + 0.1, hi + 0.2));
+  add(strided(grid({4, 3}, lo, hi)), grid({4, 3}, lo + 0.1, hi + 0.2));
+  add(grid({3}, lo, hi), Tensor::number(hi));
+  add(grid({}, lo, hi), grid({}, lo + 0.1, hi + 0.2));
+  add(grid({0, 3}, lo, hi), grid({3}, lo + 0.1, hi + 0.2));
 }
 
 template <class O, int N>

@@ -9,10 +9,13 @@ namespace {
 std::vector<const OpInfo*> collect() {
   std::vector<const OpInfo*> all;
   constexpr OpFamily (*families[])() = {
+      family_activation,  //
       family_arith,   //
       family_cast,    //
+      family_compare,  //
       family_create,  //
       family_reduce,  //
+      family_select,  //
       family_strided,  //
       family_view,    //
   };

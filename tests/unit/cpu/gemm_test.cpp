@@ -158,7 +158,7 @@ TEST_CASE("gemm: random shapes, transposes, strides, scales", "[cpu][gemm]") {
     if (round % 10 == 3) g.m = 1;
     if (round % 10 == 7) g.n = 1;
     g.ta = Transpose(rng() % 2 == 0), g.tb = Transpose(rng() % 2 == 0);
-    if (rng() % 3 == 0) g.alpha = -0.5, g.beta = 0.25;
+    if (rng() % 3 == 0) g.alpha = -0.7, g.beta = 0.3;
     const int64_t gap = static_cast<int64_t>(rng() % 3) * 5;
     const bool bias = rng() % 3 == 0;
     for (DType dtype : kFloats)
@@ -184,6 +184,10 @@ TEST_CASE("gemm: more than one block in each direction", "[cpu][gemm]") {
     check_any(dtype, {.m = 33, .n = 2090, .k = 300, .tb = yes}, 0, true, gemm_builtin);
   }
   check_any(DType::f32, {.m = 131, .n = 70, .k = 2300, .beta = 0.5}, 3, true, gemm);
+  // read in place, cut into columns or rows
+  const Gemm wide{.m = 20, .n = 2017, .k = 100, .alpha = 0.7, .beta = 0.3};
+  check_any(DType::f32, wide, 0, true, gemm_builtin);
+  check_any(DType::f64, {.m = 997, .n = 65, .k = 90, .ta = yes}, 0, true, gemm_builtin);
 }
 
 TEST_CASE("gemm: long vectors", "[cpu][gemm]") {
