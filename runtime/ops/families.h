@@ -16,8 +16,10 @@ OpFamily family_compare();
 OpFamily family_create();
 OpFamily family_extreme();
 OpFamily family_index();
+OpFamily family_math();
 OpFamily family_order();
 OpFamily family_reduce();
+OpFamily family_rounding();
 OpFamily family_scan();
 OpFamily family_scatter();
 OpFamily family_search();
@@ -25,6 +27,7 @@ OpFamily family_select();
 OpFamily family_shape();
 OpFamily family_slice();
 OpFamily family_strided();
+OpFamily family_trig();
 OpFamily family_view();
 
 }  // namespace rille

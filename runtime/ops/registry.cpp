@@ -17,8 +17,10 @@ std::vector<const OpInfo*> collect() {
       family_create,      //
       family_extreme,     //
       family_index,       //
+      family_math,        //
       family_order,       //
       family_reduce,      //
+      family_rounding,    //
       family_scan,        //
       family_scatter,     //
       family_search,      //
@@ -26,6 +28,7 @@ std::vector<const OpInfo*> collect() {
       family_shape,       //
       family_slice,       //
       family_strided,     //
+      family_trig,        //
       family_view,        //
   };
   for (const auto family : families) {

@@ -6,6 +6,7 @@
 #include "ops/compare.h"
 #include "ops/families.h"
 #include "ops/shape.h"
+#include "ops/math.h"
 #include "ops/register.h"
 #include "ops/select.h"
 #include "ops/slice.h"
@@ -111,7 +112,7 @@ void LogCumsumExpGrad::cpu(const Args& a, Tensor& y) {
 Tensor LogCumsumExpGrad::compose(const Args& a) {
   const Pairs p(a.x, a.dim);
   const Tensor log_ratio = p.mask(p.along_rows(a.x) - p.along_columns(a.y), before, -HUGE_VAL);
-  return p.sum(call<ExpOf>({.x = log_ratio}) * p.along_columns(a.dy));
+  return p.sum(call<Exp>({.x = log_ratio}) * p.along_columns(a.dy));
 }
 void LogCumsumExpGrad::samples(SampleList& s) {
   const NoGrad quiet;
