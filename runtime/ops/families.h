@@ -15,12 +15,15 @@ OpFamily family_cast();
 OpFamily family_compare();
 OpFamily family_create();
 OpFamily family_index();
+OpFamily family_math();
 OpFamily family_reduce();
+OpFamily family_rounding();
 OpFamily family_scatter();
 OpFamily family_select();
 OpFamily family_shape();
 OpFamily family_slice();
 OpFamily family_strided();
+OpFamily family_trig();
 OpFamily family_view();
 
 }  // namespace rille

@@ -16,12 +16,15 @@ std::vector<const OpInfo*> collect() {
       family_compare,     //
       family_create,      //
       family_index,       //
+      family_math,        //
       family_reduce,      //
+      family_rounding,    //
       family_scatter,     //
       family_select,      //
       family_shape,       //
       family_slice,       //
       family_strided,     //
+      family_trig,        //
       family_view,        //
   };
   for (const auto family : families) {
