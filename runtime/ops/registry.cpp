@@ -15,11 +15,15 @@ std::vector<const OpInfo*> collect() {
       family_cast,        //
       family_compare,     //
       family_create,      //
+      family_extreme,     //
       family_index,       //
       family_math,        //
+      family_order,       //
       family_reduce,      //
       family_rounding,    //
+      family_scan,        //
       family_scatter,     //
+      family_search,      //
       family_select,      //
       family_shape,       //
       family_slice,       //
