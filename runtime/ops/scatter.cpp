@@ -11,7 +11,7 @@
 #include "ops/families.h"
 #include "ops/index.h"
 #include "ops/index_plan.h"
-#include "ops/register.h"
+#include "ops/pointwise_kernels.h"
 #include "ops/slice.h"
 #include "ops/view.h"
 
