@@ -1,0 +1,47 @@
+-- Scopes that switch a mode of the engine: rille.no_grad, enable_grad, inference. Without a
+-- function they give a <close> value, with one they run it and return its results; both end on
+-- errors and `break` too.
+local native = require "rille.native"
+
+local Scope = { __name = "Scope" }
+
+local function restore(scope)
+  if scope.ended then return end
+  scope.ended = true
+  for name, before in pairs(scope.before) do native.mode(name, before) end
+end
+
+Scope.__close = restore
+
+function Scope.__gc(scope)
+  if scope.ended then return end
+  restore(scope)
+  warn(("%s: a scope of rille.%s was never closed; it needs `local _ <close> =`"):format(
+    scope.where, scope.name))
+end
+
+local function line_of_caller()
+  local info = debug.getinfo(3, "Sl")
+  return info and ("%s:%d"):format(info.short_src, info.currentline) or "?"
+end
+
+-- `wanted` is a table of modes and what they are inside the scope.
+local function scope_of(name, wanted)
+  return function(f, ...)
+    local before = {}
+    for mode, on in pairs(wanted) do before[mode] = native.mode(mode, on) end
+    local scope = setmetatable({ name = name, before = before }, Scope)
+    if not f then
+      scope.where = line_of_caller()
+      return scope
+    end
+    local _ <close> = scope
+    return f(...)
+  end
+end
+
+return {
+  no_grad = scope_of("no_grad", { grad = false }),
+  enable_grad = scope_of("enable_grad", { grad = true }),
+  inference = scope_of("inference", { grad = false, inference = true }),
+}
