@@ -16,6 +16,7 @@ OpFamily family_compare();
 OpFamily family_create();
 OpFamily family_extreme();
 OpFamily family_index();
+OpFamily family_mask();
 OpFamily family_math();
 OpFamily family_order();
 OpFamily family_reduce();

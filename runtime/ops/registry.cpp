@@ -17,6 +17,7 @@ std::vector<const OpInfo*> collect() {
       family_create,      //
       family_extreme,     //
       family_index,       //
+      family_mask,        //
       family_math,        //
       family_order,       //
       family_reduce,      //
