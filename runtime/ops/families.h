@@ -15,6 +15,7 @@ OpFamily family_cast();
 OpFamily family_compare();
 OpFamily family_create();
 OpFamily family_index();
+OpFamily family_matmul();
 OpFamily family_reduce();
 OpFamily family_scatter();
 OpFamily family_select();

@@ -16,6 +16,7 @@ std::vector<const OpInfo*> collect() {
       family_compare,     //
       family_create,      //
       family_index,       //
+      family_matmul,  //
       family_reduce,      //
       family_scatter,     //
       family_select,      //
