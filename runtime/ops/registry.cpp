@@ -34,6 +34,10 @@ std::vector<const OpInfo*> collect() {
 
 }  // namespace
 
+// Ops are called through their records alone, so these must stand before anybody calls one.
+extern const bool ops_listed;
+const bool ops_listed = !all_ops().empty();
+
 std::span<const OpInfo* const> all_ops() {
   static const std::vector<const OpInfo*> ops = collect();
   return ops;
