@@ -20,6 +20,7 @@ OpFamily family_extreme();
 OpFamily family_index();
 OpFamily family_mask();
 OpFamily family_math();
+OpFamily family_matmul();
 OpFamily family_norm();
 OpFamily family_order();
 OpFamily family_reduce();

@@ -21,6 +21,7 @@ std::vector<const OpInfo*> collect() {
       family_index,          //
       family_mask,           //
       family_math,           //
+      family_matmul,         //
       family_norm,           //
       family_order,          //
       family_reduce,         //
