@@ -62,5 +62,6 @@ return {
   save_on_cpu = save_on_cpu,
   no_grad = scope_of("no_grad", { grad = false }),
   enable_grad = scope_of("enable_grad", { grad = true }),
+  detect_anomaly = scope_of("detect_anomaly", { anomaly = true }),
   inference = scope_of("inference", { grad = false, inference = true }),
 }

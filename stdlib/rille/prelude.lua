@@ -7,6 +7,7 @@ local modules = {
   nn = "rille.nn", optim = "rille.optim", data = "rille.data", args = "rille.args",
   log = "rille.log", progress = "rille.progress", generate = "rille.generate",
   recipe = "rille.recipe", step = "rille.step", Function = "rille.function",
+  debugging = "rille.debugging",
 }
 
 -- Names whose module holds several.

@@ -54,7 +54,8 @@ t.test("a Function has the gradient that its backward gives", function()
   t.eq(y, { 15.0, 42.0 })
   y:sum():backward()
   t.eq(x.grad, { 15.0, 21.0 })
-  t.error_like(function() rille.Function { forward = print } end, { message = "'backward' must be" })
+  t.error_like(function() rille.Function { forward = print } end,
+    { message = "'backward' must be" })
 end)
 
 t.test("a Function's backward can be differentiated", function()
