@@ -10,6 +10,8 @@ void bind_all(Interpreter& in) {
   bind_create(in);
   bind_autograd(in);
   bind_engine(in);
+  bind_files(in);
+  bind_system(in);
 }
 
 Device device_of(const std::string& text) { return parse_device(text); }

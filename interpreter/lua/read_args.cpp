@@ -13,9 +13,14 @@ namespace {
 
 bool takes_list(ArgKind k) {
   return k == ArgKind::tensors || k == ArgKind::numbers || k == ArgKind::axes || k == ArgKind::sizes ||
-         k == ArgKind::maybe_sizes || k == ArgKind::per_dim;
+         k == ArgKind::maybe_sizes || k == ArgKind::per_dim || k == ArgKind::counts;
 }
-bool spreads(ArgKind k) { return k == ArgKind::sizes || k == ArgKind::maybe_sizes || k == ArgKind::axes; }
+// Several numbers for one field, unless the next field needs the second of them.
+bool spreads(const OpInfo& op, size_t f) {
+  const ArgKind k = op.fields[f].kind;
+  const bool may = k == ArgKind::sizes || k == ArgKind::maybe_sizes || k == ArgKind::axes;
+  return may && (f + 1 == op.fields.size() || !op.fields[f + 1].required);
+}
 
 // A table whose keys are all strings is options; anything else a list. {} is whichever may stand
 // there.
@@ -83,7 +88,7 @@ void arrange(lua_State* L, const OpInfo& op, int top, Arranged& out) {
     if (field.kind == ArgKind::draw) continue;
     out.at[f] = lua_type(L, arg) == LUA_TNIL ? 0 : arg;
     ++arg;
-    if (!spreads(field.kind) || lua_type(L, arg - 1) != LUA_TNUMBER) continue;
+    if (!spreads(op, f) || lua_type(L, arg - 1) != LUA_TNUMBER) continue;
     out.spread_field = static_cast<int>(f);
     for (; arg <= last && lua_type(L, arg) == LUA_TNUMBER; ++arg) ++out.spread_count;
   }
@@ -199,6 +204,12 @@ class Reader {
     return d;
   }
 
+  void take_counts(const FieldInfo& f, int i) {
+    auto& list = at<Counts>(f).list;
+    list.clear();
+    each_integer(f, i, 1, [&](int k) { list.push_back(integer(f, k)); });
+  }
+
   void take_tensors(const FieldInfo& f, int i) {
     auto& list = at<std::vector<Tensor>>(f);
     if (TensorImpl* p = peek_tensor(L_, i, in_)) {
@@ -273,6 +284,7 @@ class Reader {
       case ArgKind::sizes: at<Sizes>(f) = Sizes(integers(f, i, spread)); break;
       case ArgKind::maybe_sizes: at<std::optional<Sizes>>(f) = Sizes(integers(f, i, spread)); break;
       case ArgKind::per_dim: at<PerDim>(f) = PerDim(integers(f, i, 1)); break;
+      case ArgKind::counts: take_counts(f, i); break;
       case ArgKind::draw: break;
     }
   }

@@ -68,13 +68,13 @@ void for_runs(const Window& w, int64_t k, int64_t begin, int64_t end, F&& f) {
   }
 }
 
-/// Columns of positions [begin, end) for channels [from, to) of image x.
+/// Columns of positions [begin, end) for channels [from, to) of image x, in rows `ld` apart.
 template <class T>
 void image_to_columns(const Window& w, const T* x, int64_t from, int64_t to, int64_t begin,
-                      int64_t end, T* columns) {
-  const int64_t width = end - begin, step = w.stride[2];
+                      int64_t end, T* columns, int64_t ld) {
+  const int64_t step = w.stride[2];
   for (int64_t c = from; c < to; ++c)
-    for (int64_t k = 0; k < w.taps; ++k, columns += width)
+    for (int64_t k = 0; k < w.taps; ++k, columns += ld)
       for_runs(w, k, begin, end, [&](const Run& run) {
         T* row = columns + run.to;
         const T* src = x + c * w.image + run.at;
@@ -90,10 +90,10 @@ void image_to_columns(const Window& w, const T* x, int64_t from, int64_t to, int
 /// Its transpose: adds the columns of positions [begin, end) to channels [from, to) of image x.
 template <class T>
 void columns_to_image(const Window& w, const T* columns, int64_t from, int64_t to, int64_t begin,
-                      int64_t end, T* x) {
-  const int64_t width = end - begin, step = w.stride[2];
+                      int64_t end, T* x, int64_t ld) {
+  const int64_t step = w.stride[2];
   for (int64_t c = from; c < to; ++c)
-    for (int64_t k = 0; k < w.taps; ++k, columns += width)
+    for (int64_t k = 0; k < w.taps; ++k, columns += ld)
       for_runs(w, k, begin, end, [&](const Run& run) {
         const T* row = columns + run.to;
         T* dst = x + c * w.image + run.at;

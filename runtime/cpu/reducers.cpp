@@ -77,9 +77,6 @@ template <class A> struct AllOf : Base<A, Plus, A, int64_t> {
   A map(A x, A) const { return x == A(0) ? A(1) : A(0); }
   int64_t done(int64_t t, A) const { return t == 0; }
 };
-template <class A> struct ValidCount : Base<A, Plus, A, int64_t> {
-  A map(A x, A) const { return x == x ? A(1) : A(0); }
-};
 template <class A> struct ValidSum : Base<A, Plus> {
   A map(A x, A) const { return x == x ? x : A(0); }
 };
@@ -271,7 +268,6 @@ void fold(Fold what, const Tensor& x, DimSet dims, DType as, const Tensor& y, do
     case Fold::std: return floats<StdOf>(c, as);
     case Fold::logsumexp: return floats<LogSumExpOf>(c, as);
     case Fold::valid_sum: return floats<ValidSum>(c, as);
-    case Fold::valid_count: return floats<ValidCount>(c, as);
   }
 }
 

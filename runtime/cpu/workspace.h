@@ -13,6 +13,7 @@ enum class Purpose {
   gemm_c,     // sums before they are rounded
   gemv,       // sums of pieces
   columns,    // convolution: an image as columns
+  rows,       // convolution: rows of outputs of several images
   conv_sums,  // convolution: weight gradients of parts of the batch
   widen_x,
   widen_w,

@@ -22,7 +22,7 @@ Tensor Prelu::compose(const Args& a) {
 void Prelu::samples(SampleList& s) {
   add_sample<Prelu>(s, {grid({2, 3, 4}, -1, 1), grid({3}, 0.1, 0.5)});
   add_sample<Prelu>(s, {strided(grid({4, 3}, -1, 1)), grid({1}, 0.1, 0.5)});
-  add_sample<Prelu>(s, {grid({3}, -1, 1), grid({1}, 0.1, 0.5)});
+  add_sample<Prelu>(s, {grid({3}, -1, 1.1), grid({1}, 0.1, 0.5)});
   add_sample<Prelu>(s, {grid({0, 3}, -1, 1), grid({3}, 0.1, 0.5)});
 }
 

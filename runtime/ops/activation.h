@@ -183,7 +183,7 @@ struct Relu6 : Unary<Relu6> {
     template <class A> RILLE_HD A slope_of_output(A y) const { return y > A(0) && y < A(6) ? A(1) : A(0); }
   };
   static Fn fn(const Args&) { return {}; }
-  static void samples(SampleList& s) { unary_samples<Relu6>(s, -3, 9); }
+  static void samples(SampleList& s) { unary_samples<Relu6>(s, -3, 8.9); }
 };
 
 struct Hardtanh : Unary<Hardtanh> {
@@ -289,7 +289,7 @@ struct Softplus : Unary<Softplus> {
   static Fn fn(const Args& a) { return {a.beta, a.threshold}; }
   static void samples(SampleList& s) { 
     unary_samples<Softplus>(s, -3, 3);
-    add_sample<Softplus>(s, {.x = grid({6}, -3, 3), .beta = 2, .threshold = 3});
+    add_sample<Softplus>(s, {.x = grid({6}, -3, 3.1), .beta = 2, .threshold = 3});
   }
 };
 
@@ -360,7 +360,7 @@ struct Softshrink : Unary<Softshrink> {
     template <class A> RILLE_HD A slope(A x) const { return x > A(lambd) || x < A(-lambd) ? A(1) : A(0); }
   };
   static Fn fn(const Args& a) { return {a.lambd}; }
-  static void samples(SampleList& s) { unary_samples<Softshrink>(s, -2, 2); }
+  static void samples(SampleList& s) { unary_samples<Softshrink>(s, -2, 2.1); }
 };
 
 struct Hardshrink : Unary<Hardshrink> {
@@ -377,7 +377,7 @@ struct Hardshrink : Unary<Hardshrink> {
     template <class A> RILLE_HD A slope(A x) const { return x >= A(-lambd) && x <= A(lambd) ? A(0) : A(1); }
   };
   static Fn fn(const Args& a) { return {a.lambd}; }
-  static void samples(SampleList& s) { unary_samples<Hardshrink>(s, -2, 2); }
+  static void samples(SampleList& s) { unary_samples<Hardshrink>(s, -2, 2.1); }
 };
 
 struct Threshold : Unary<Threshold> {

@@ -183,14 +183,17 @@ void mark_written(const Tensor& dest, const OpInfo& op) {
   s.written_at = Context::current().site();
 }
 
+// The tape may hold on to the value that is about to be overwritten: it gets a copy of its own.
+void keep_old_value(const OpInfo& op, ArgBlock& args) {
+  const NoGrad quiet;
+  Tensor& x = args.at<Tensor>(op.fields[0]);
+  x = with_history_of(x, autograd::engine_ops().clone(x));
+}
+
 void write_direct(const OpInfo& op, ArgBlock& args, Kernel kernel, const Tensor& dest, uint64_t needs) {
   const bool taping = needs != 0;
   separate(op, args.get(), dest, taping);
-  Tensor& x = args.at<Tensor>(op.fields[0]);
-  if (taping && (op.saves ? op.saves(args.get(), needs) & 1 : op.fields[0].saved)) {
-    const NoGrad quiet;  // the value that is about to be overwritten
-    x = with_history_of(x, autograd::engine_ops().clone(x));
-  }
+  if (taping && (op.saves ? op.saves(args.get(), needs) & 1 : op.fields[0].saved)) keep_old_value(op, args);
   SmallVector<Tensor, 2> saved(taping ? op.saved_tensors : 0);
   Tensor out = dest;
   kernel(args.get(), &out, saved.empty() ? nullptr : saved.data());
@@ -221,6 +224,7 @@ Tensor call_in_place(const OpInfo& op, const void* given) {
       write_direct(op, args, kernel, dest, taping ? in.needs : 0);
     } else {
       Results r;
+      if (taping) keep_old_value(op, args);
       call_erased(op, args.get(), r);
       check_fits(r[0].meta(), dest);
       call_<Copy>({.x = dest, .source = r[0]});

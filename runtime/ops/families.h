@@ -10,11 +10,16 @@ using OpFamily = std::vector<const OpInfo*>;
 
 OpFamily family_activation();
 OpFamily family_arith();
+OpFamily family_arrange();
 OpFamily family_cast();
 OpFamily family_compare();
 OpFamily family_create();
+OpFamily family_index();
 OpFamily family_reduce();
+OpFamily family_scatter();
 OpFamily family_select();
+OpFamily family_shape();
+OpFamily family_slice();
 OpFamily family_strided();
 OpFamily family_view();
 

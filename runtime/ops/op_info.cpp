@@ -73,6 +73,10 @@ std::string default_text(const OpInfo& op, const FieldInfo& f) {
     }
     case ArgKind::sizes: return list_text(probe.at<Sizes>(f).list);
     case ArgKind::per_dim: return per_dim_text(probe.at<PerDim>(f).list);
+    case ArgKind::counts: {
+      const auto& list = probe.at<Counts>(f).list;
+      return list.empty() ? "nil" : fmt::format("{{{}}}", fmt::join(list, ", "));
+    }
     case ArgKind::numbers: return fmt::format("{{{:g}}}", fmt::join(probe.at<std::vector<double>>(f), ", "));
     case ArgKind::maybe_number: {
       const auto& v = probe.at<std::optional<double>>(f);
@@ -125,7 +129,8 @@ std::string expected_text(const FieldInfo& f) {
     case ArgKind::maybe_position: return "a position (from 1, or negative from the end)";
     case ArgKind::sizes:
     case ArgKind::maybe_sizes: return "integers or a list of integers";
-    case ArgKind::per_dim: return "an integer or a list of integers";
+    case ArgKind::per_dim:
+    case ArgKind::counts: return "an integer or a list of integers";
     case ArgKind::draw: return "a generator";
   }
   return "?";

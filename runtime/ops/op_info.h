@@ -53,12 +53,19 @@ struct PerDim {
   explicit PerDim(const Dims& d) : list(d) {}
   int64_t operator[](int i) const { return list[list.size() == 1 ? 0 : i]; }
 };
+/// One integer, or a list of any length.
+struct Counts {
+  std::vector<int64_t> list;
+  Counts() = default;
+  Counts(std::initializer_list<int64_t> d) : list(d) {}
+  explicit Counts(std::span<const int64_t> d) : list(d.begin(), d.end()) {}
+};
 
 enum class ArgKind : uint8_t {
   tensor, maybe_tensor, tensors,
   number, maybe_number, numbers, integer, maybe_integer, boolean, text,
   choice, dtype, maybe_dtype, maybe_device,
-  axis, maybe_axis, axes, position, maybe_position, sizes, maybe_sizes, per_dim,
+  axis, maybe_axis, axes, position, maybe_position, sizes, maybe_sizes, per_dim, counts,
   draw,  // hidden: filled in by the call path
 };
 

@@ -10,14 +10,19 @@ std::vector<const OpInfo*> collect() {
   std::vector<const OpInfo*> all;
   constexpr OpFamily (*families[])() = {
       family_activation,  //
-      family_arith,   //
-      family_cast,    //
-      family_compare,  //
-      family_create,  //
-      family_reduce,  //
-      family_select,  //
-      family_strided,  //
-      family_view,    //
+      family_arith,       //
+      family_arrange,     //
+      family_cast,        //
+      family_compare,     //
+      family_create,      //
+      family_index,       //
+      family_reduce,      //
+      family_scatter,     //
+      family_select,      //
+      family_shape,       //
+      family_slice,       //
+      family_strided,     //
+      family_view,        //
   };
   for (const auto family : families) {
     const OpFamily ops = family();

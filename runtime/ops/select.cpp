@@ -144,7 +144,7 @@ Clamp::Args Clamp::grad(const Back<Clamp>& b) {
 }
 void Clamp::samples(SampleList& s) {
   const auto n = [](double v) { return Tensor::number(v); };
-  add_sample<Clamp>(s, {.x = grid({3, 4}, -2, 2), .min = n(-1), .max = n(0.5)});
+  add_sample<Clamp>(s, {.x = grid({3, 4}, -2, 2.1), .min = n(-1), .max = n(0.5)});
   add_sample<Clamp>(s, {.x = strided(grid({3, 4}, -2, 2)), .min = n(-1)});
   add_sample<Clamp>(s, {.x = grid({3, 4}, -2, 2), .max = grid({4}, -0.5, 0.6)});
   add_sample<Clamp>(s, {.x = grid({3, 4}, -2, 2), .min = grid({4}, -1.1, 0.2), .max = grid({3, 1}, 0.3, 1.2)});
@@ -154,12 +154,12 @@ void Clamp::samples(SampleList& s) {
 }
 
 void ClampMin::samples(SampleList& s) {
-  add_sample<ClampMin>(s, {grid({3, 4}, -2, 2), Tensor::number(0.5)});
-  add_sample<ClampMin>(s, {grid({3, 4}, -2, 2), grid({4}, -1, 1.1)});
+  add_sample<ClampMin>(s, {grid({3, 4}, -2, 2.1), Tensor::number(0.5)});
+  add_sample<ClampMin>(s, {grid({3, 4}, -2, 2.1), grid({4}, -1, 1.1)});
 }
 void ClampMax::samples(SampleList& s) {
-  add_sample<ClampMax>(s, {grid({3, 4}, -2, 2), Tensor::number(0.5)});
-  add_sample<ClampMax>(s, {grid({3, 4}, -2, 2), grid({4}, -1, 1.1)});
+  add_sample<ClampMax>(s, {grid({3, 4}, -2, 2.1), Tensor::number(0.5)});
+  add_sample<ClampMax>(s, {grid({3, 4}, -2, 2.1), grid({4}, -1, 1.1)});
 }
 
 // ---- of two --------------------------------------------------------------------------------------

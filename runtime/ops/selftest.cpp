@@ -90,6 +90,10 @@ constexpr Precision kPrecisions[] = {{DType::f32, "f32", 1e-5, 1e38},
                                      {DType::bf16, "bf16", 1.6e-2, 1e38},
                                      {DType::f16, "f16", 2e-3, 65504}};
 
+// Vector and scalar forms of a function differ in the last bits, and which one an element gets may
+// depend on the layout.
+constexpr double kRounding = 1e-12;
+
 class SampleTest {
  public:
   SampleTest(const OpInfo& op, Sample& sample, int number, std::vector<SelftestResult>& out)
@@ -177,13 +181,13 @@ class SampleTest {
   }
 
   std::string with_strides(const Results& wanted) const {
-    // Views may refuse some strides, and those that take strides mean the memory as it lies.
+    // What takes strides means the memory as it lies.
     for (const FieldInfo& f : op_.fields)
-      if (f.name == "strides") return {};
+      if (f.kind == ArgKind::sizes && f.name == "stride") return {};
     try {
-      return difference(run(changed(args_, with_gaps)), wanted, 1e-12);
-    } catch (const Error&) {
-      if (op_.view) return {};
+      return difference(run(changed(args_, with_gaps)), wanted, kRounding);
+    } catch (const Error& e) {
+      if (!op_.kernel[0] && e.code() == "E_SHAPE") return {};  // a view may refuse some strides
       throw;
     }
   }
@@ -208,12 +212,12 @@ class SampleTest {
   }
 
   std::string in_place(const Results& wanted) const {
-    const std::string text = difference({written(args_)}, {wanted[0]}, 0);
+    const std::string text = difference({written(args_)}, {wanted[0]}, kRounding);
     if (!text.empty() || first()->rank() == 0) return text;
     ArgBlock gaps = args_.clone();
     Tensor& x = gaps.at<Tensor>(op_.fields[0]);
     x = with_gaps(x);
-    return difference({call_in_place(op_, gaps.get())}, {wanted[0]}, 0);
+    return difference({call_in_place(op_, gaps.get())}, {wanted[0]}, kRounding);
   }
 
   bool has_gradient() const {

@@ -16,7 +16,7 @@ namespace {
 // One of the names in RILLE_OP, or any where it is not set.
 bool is_chosen(std::string_view op) {
   const char* only = std::getenv("RILLE_OP");
-  if (!only) return true;
+  if (!only || !*only) return true;
   std::string_view rest = only;
   while (!rest.empty()) {
     const size_t comma = std::min(rest.find(','), rest.size());
