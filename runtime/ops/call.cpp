@@ -6,6 +6,9 @@
 #include "ops/tape.h"
 
 namespace rille {
+
+extern const bool ops_listed;  // ops/registry.cpp: makes the linker take it along
+
 namespace {
 
 struct Inputs {
@@ -87,6 +90,8 @@ void record(const OpInfo& op, const void* args, Results& out, std::span<Tensor> 
 }
 
 void run(const OpInfo& op, const void* args, Results& out, Context& context) {
+  if (!op.construct) [[unlikely]]
+    throw internal_error("an op is missing in its family's list ({})", ops_listed);
   const Inputs in = examine(op, args);
   const bool grad_mode = context.flags & kGrad;
   const bool taping = grad_mode && in.needs && (op.differentiable || !op.no_gradient.empty());

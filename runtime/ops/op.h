@@ -138,9 +138,10 @@ struct Back {
   }
 };
 
+/// The op's record: empty until its family is listed (ops/register.h), which happens before main.
 template <class O>
 struct OpRecord {
-  static OpInfo info;  // defined where ops/register.h is included: the family's .cpp
+  inline static OpInfo info;
 };
 
 /// Adds samples by name: add(list, Silu::Args{.x = grid({4}, -3, 3)}).
