@@ -44,6 +44,14 @@ int field_named(const OpInfo& op, const char* key) {
   return -1;
 }
 
+// Ops that make a leaf: no tensor goes in, or only its shape does.
+bool makes_leaf(const OpInfo& op) {
+  if (op.name.ends_with("_like")) return true;
+  for (const FieldInfo& f : op.fields)
+    if (f.kind == ArgKind::tensor || f.kind == ArgKind::tensors || f.kind == ArgKind::maybe_tensor) return false;
+  return true;
+}
+
 // The field that positional argument `n` (from 1) would reach, disregarding spreading.
 int nth_visible(const OpInfo& op, int n) {
   for (size_t f = 0; f < op.fields.size(); ++f)
@@ -62,6 +70,8 @@ void take_options(lua_State* L, const OpInfo& op, int table, Arranged& out) {
       out.at[f] = value;
     } else if (f < 0 && op.draws && std::strcmp(key, "generator") == 0) {
       out.generator = value;
+    } else if (f < 0 && std::strcmp(key, "requires_grad") == 0 && makes_leaf(op)) {
+      out.requires_grad = value;
     } else {
       out.unknown_option = value - 1;
       out.twice = f >= 0;

@@ -8,6 +8,7 @@
 #include "ops/cast.h"
 #include "ops/compare.h"
 #include "ops/families.h"
+#include "ops/math.h"
 #include "ops/pointwise_kernels.h"
 #include "ops/select.h"
 #include "ops/view.h"
@@ -304,7 +305,7 @@ void LogSumExp::cpu(const Args& a, Tensor& y) {
   cpu::fold(cpu::Fold::logsumexp, a.x, dims, as, y, 0, &max);
 }
 LogSumExp::Args LogSumExp::grad(const Back<LogSumExp>& b) {
-  return {.x = spread(b.dy, b.a.x, b.a.dims) * call<ExpOf>({.x = b.a.x - spread(b.y, b.a.x, b.a.dims)})};
+  return {.x = spread(b.dy, b.a.x, b.a.dims) * call<Exp>({.x = b.a.x - spread(b.y, b.a.x, b.a.dims)})};
 }
 
 // ---- truth ---------------------------------------------------------------------------------------
@@ -321,7 +322,7 @@ void CountNonzero::cpu(const Args& a, Tensor& y) {
 
 OpFamily family_reduce() {
   return list_ops(OpList<Sum, Mean, NanSum, NanMean, Prod, ProdOthers, Var, Std, VarMean, StdMean, Norm, VectorNorm,
-                         Dist, SignedPow, DivideOrZero, ExpOf, LogSumExp, All, Any, CountNonzero>{},
+                         Dist, SignedPow, DivideOrZero, LogSumExp, All, Any, CountNonzero>{},
                   "reduce");
 }
 

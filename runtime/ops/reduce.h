@@ -254,20 +254,6 @@ struct DivideOrZero : Binary<DivideOrZero> {
   static void samples(SampleList& s);
 };
 
-struct ExpOf : Unary<ExpOf> {
-  struct Args { Tensor x; };
-  static constexpr std::string_view name = "exp_of";
-  static constexpr std::string_view doc = "exp(x).";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
-  static constexpr bool method = false, in_place = false, saves_output = true;
-  struct Fn {
-    template <class A> RILLE_HD A value(A x) const { return math::exp(x); }
-    template <class A> RILLE_HD A slope_of_output(A y) const { return y; }
-  };
-  static Fn fn(const Args&) { return {}; }
-  static void samples(SampleList& s) { unary_samples<ExpOf>(s, -1, 1); }
-};
-
 struct LogSumExp : Reduction<LogSumExp> {
   static constexpr std::string_view name = "logsumexp";
   static constexpr std::string_view doc = "log(sum(exp(x))) over all elements or the dims given, without overflow.";
