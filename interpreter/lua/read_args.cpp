@@ -13,7 +13,8 @@ namespace {
 
 bool takes_list(ArgKind k) {
   return k == ArgKind::tensors || k == ArgKind::numbers || k == ArgKind::axes || k == ArgKind::sizes ||
-         k == ArgKind::maybe_sizes || k == ArgKind::per_dim || k == ArgKind::counts;
+         k == ArgKind::maybe_sizes || k == ArgKind::per_dim || k == ArgKind::padding ||
+         k == ArgKind::counts;
 }
 // Several numbers for one field, unless the next field needs the second of them.
 bool spreads(const OpInfo& op, size_t f) {
@@ -267,6 +268,16 @@ class Reader {
     wrong(f, i);
   }
 
+  void take_padding(const FieldInfo& f, int i) {
+    if (lua_type(L_, i) != LUA_TSTRING) {
+      at<Padding>(f) = Padding(integers(f, i, 1));
+      return;
+    }
+    const std::string_view word = text(f, i);
+    if (word != "same" && word != "valid") wrong(f, i);
+    at<Padding>(f) = Padding(word == "same" ? Padding::Word::same : Padding::Word::valid);
+  }
+
   void take(const FieldInfo& f, int i, int spread) {
     switch (f.kind) {
       case ArgKind::tensor: at<Tensor>(f) = tensor(f, i); break;
@@ -294,6 +305,7 @@ class Reader {
       case ArgKind::sizes: at<Sizes>(f) = Sizes(integers(f, i, spread)); break;
       case ArgKind::maybe_sizes: at<std::optional<Sizes>>(f) = Sizes(integers(f, i, spread)); break;
       case ArgKind::per_dim: at<PerDim>(f) = PerDim(integers(f, i, 1)); break;
+      case ArgKind::padding: take_padding(f, i); break;
       case ArgKind::counts: take_counts(f, i); break;
       case ArgKind::draw: break;
     }

@@ -13,6 +13,7 @@ OpFamily family_arith();
 OpFamily family_arrange();
 OpFamily family_cast();
 OpFamily family_compare();
+OpFamily family_conv();
 OpFamily family_create();
 OpFamily family_cross_entropy();
 OpFamily family_embedding();

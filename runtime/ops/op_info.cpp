@@ -81,6 +81,7 @@ std::string default_text(const OpInfo& op, const FieldInfo& f) {
     }
     case ArgKind::sizes: return list_text(probe.at<Sizes>(f).list);
     case ArgKind::per_dim: return per_dim_text(probe.at<PerDim>(f).list);
+    case ArgKind::padding: return per_dim_text(probe.at<Padding>(f).list);
     case ArgKind::counts: {
       const auto& list = probe.at<Counts>(f).list;
       return list.empty() ? "nil" : fmt::format("{{{}}}", fmt::join(list, ", "));
@@ -139,6 +140,7 @@ std::string expected_text(const FieldInfo& f) {
     case ArgKind::maybe_sizes: return "integers or a list of integers";
     case ArgKind::per_dim:
     case ArgKind::counts: return "an integer or a list of integers";
+    case ArgKind::padding: return "an integer, a list of integers, 'same' or 'valid'";
     case ArgKind::draw: return "a generator";
   }
   return "?";

@@ -14,6 +14,7 @@ std::vector<const OpInfo*> collect() {
       family_arrange,        //
       family_cast,           //
       family_compare,        //
+      family_conv,           //
       family_create,         //
       family_cross_entropy,  //
       family_embedding,      //
