@@ -31,6 +31,9 @@ using Slots = std::vector<Slot>;
 inline Slot parameter(std::string name, Tensor& t) { return {std::move(name), &t, false}; }
 inline Slot buffer(std::string name, Tensor& t) { return {std::move(name), &t, true}; }
 
+/// A tensor as an optional argument of an op.
+inline std::optional<Tensor> maybe(const Tensor& t) { return t ? std::optional(t) : std::nullopt; }
+
 /// What an optimizer takes.
 template <class L>
 std::vector<Tensor> parameters(L& layer) {

@@ -9,11 +9,6 @@
 #include "ops/view.h"
 
 namespace rille::nn {
-namespace {
-
-std::optional<Tensor> maybe(const Tensor& t) { return t ? std::optional(t) : std::nullopt; }
-
-}  // namespace
 
 Linear::Linear(const Options& o) : options(o) {
   check_size(o.in, "in");

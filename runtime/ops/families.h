@@ -14,13 +14,17 @@ OpFamily family_arrange();
 OpFamily family_cast();
 OpFamily family_compare();
 OpFamily family_create();
+OpFamily family_cross_entropy();
+OpFamily family_embedding();
 OpFamily family_index();
 OpFamily family_matmul();
+OpFamily family_norm();
 OpFamily family_reduce();
 OpFamily family_scatter();
 OpFamily family_select();
 OpFamily family_shape();
 OpFamily family_slice();
+OpFamily family_softmax();
 OpFamily family_strided();
 OpFamily family_view();
 

@@ -10,21 +10,25 @@ std::vector<const OpInfo*> collect() {
   std::vector<const OpInfo*> all;
   constexpr OpFamily (*families[])() = {
       family_activation,  //
-      family_arith,       //
-      family_arrange,     //
-      family_cast,        //
-      family_compare,     //
-      family_create,      //
-      family_index,       //
+      family_arith,  //
+      family_arrange,  //
+      family_cast,  //
+      family_compare,  //
+      family_create,  //
+      family_cross_entropy,  //
+      family_embedding,  //
+      family_index,  //
       family_matmul,  //
-      family_reduce,      //
-      family_scatter,     //
-      family_select,      //
-      family_shape,       //
-      family_slice,       //
-      family_strided,     //
-      family_view,        //
-  };
+      family_norm,  //
+      family_reduce,  //
+      family_scatter,  //
+      family_select,  //
+      family_shape,  //
+      family_slice,  //
+      family_softmax,  //
+      family_strided,  //
+      family_view,  //
+    };
   for (const auto family : families) {
     const OpFamily ops = family();
     all.insert(all.end(), ops.begin(), ops.end());
