@@ -11,6 +11,7 @@ void bind_all(Interpreter& in) {
   bind_autograd(in);
   bind_engine(in);
   bind_files(in);
+  bind_nn(in);
   bind_system(in);
 }
 

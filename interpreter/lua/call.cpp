@@ -7,6 +7,7 @@
 #include "core/fail.h"
 #include "interpreter/lua/box.h"
 #include "interpreter/lua/diagnose.h"
+#include "interpreter/lua/read_args.h"
 
 namespace rille::lua {
 namespace {
@@ -249,6 +250,20 @@ Value Call::option(int i, std::string_view key) const {
   for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2))
     if (lua_type(L_, -2) == LUA_TSTRING && key == lua_tolstring(L_, -2, nullptr)) found = read(lua_gettop(L_), 0);
   return found;
+}
+
+void Call::options(int i, const OpInfo& schema, void* into) const {
+  if (has(i) && !is_table(i)) wrong(i, "options", "a table");
+  if (!lua_checkstack(L_, kMaxFields + 8)) throw std::bad_alloc();
+  const int top = lua_gettop(L_);
+  Arranged from;
+  for (lua_pushnil(L_); is_table(i) && lua_next(L_, i); lua_settop(L_, -2))
+    if (lua_type(L_, -2) != LUA_TSTRING)
+      throw option_error("options have names, got {}", describe_value(L_, lua_gettop(L_) - 1, in_));
+  lua_settop(L_, top);
+  if (is_table(i)) arrange_options(L_, schema, i, from);
+  read_args(L_, in_, schema, from, into);
+  lua_settop(L_, top);
 }
 
 void Call::only(int i, std::initializer_list<std::string_view> keys) const {
