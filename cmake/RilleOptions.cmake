@@ -28,7 +28,7 @@ if(RILLE_SANITIZE)
   target_link_options(rille_options INTERFACE -fsanitize=${RILLE_SANITIZE})
 elseif(RILLE_HARDENING)
   target_compile_options(rille_options INTERFACE
-    -fstack-protector-strong -ftrivial-auto-var-init=zero
+    -fstack-protector-strong
     $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     target_compile_options(rille_options INTERFACE -fcf-protection)

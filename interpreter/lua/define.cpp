@@ -113,6 +113,11 @@ void define_tensor(Interpreter& in, const TensorClass& c) {
   push_methods(L, in, c.methods);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &kMethodsKey);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  luaL_getsubtable(L, -1, "rille.native");
+  lua_pushvalue(L, -3);
+  lua_setfield(L, -2, "tensor_methods");  // the Lua half adds its own
+  lua_pop(L, 2);
   lua_newtable(L);
   set_natives(L, in, c.getters);
   push_native(L, in, c.get_index);

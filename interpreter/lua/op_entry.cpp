@@ -1,5 +1,6 @@
 #include "interpreter/lua/op_entry.h"
 
+#include "autograd/node.h"
 #include "core/fail.h"
 #include "interpreter/lua/box.h"
 #include "interpreter/lua/diagnose.h"
@@ -49,6 +50,8 @@ bool call_guarded(lua_State* L, const Upvalues& up, const Arranged& from, Box* c
     }
     Results results;
     call_erased(up.op, args.get(), results);
+    if (from.requires_grad && lua_toboolean(L, from.requires_grad))
+      for (const Tensor& t : results) autograd::set_requires_grad(t, true);
     if (up.op.results == 0) {
       up.in.tensors.assign(std::make_move_iterator(results.begin()), std::make_move_iterator(results.end()));
     } else {

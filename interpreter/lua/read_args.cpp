@@ -13,7 +13,8 @@ namespace {
 
 bool takes_list(ArgKind k) {
   return k == ArgKind::tensors || k == ArgKind::numbers || k == ArgKind::axes || k == ArgKind::sizes ||
-         k == ArgKind::maybe_sizes || k == ArgKind::per_dim || k == ArgKind::counts;
+         k == ArgKind::maybe_sizes || k == ArgKind::per_dim || k == ArgKind::padding ||
+         k == ArgKind::counts;
 }
 // Several numbers for one field, unless the next field needs the second of them.
 bool spreads(const OpInfo& op, size_t f) {
@@ -43,6 +44,14 @@ int field_named(const OpInfo& op, const char* key) {
   return -1;
 }
 
+// Ops that make a leaf: no tensor goes in, or only its shape does.
+bool makes_leaf(const OpInfo& op) {
+  if (op.name.ends_with("_like")) return true;
+  for (const FieldInfo& f : op.fields)
+    if (f.kind == ArgKind::tensor || f.kind == ArgKind::tensors || f.kind == ArgKind::maybe_tensor) return false;
+  return true;
+}
+
 // The field that positional argument `n` (from 1) would reach, disregarding spreading.
 int nth_visible(const OpInfo& op, int n) {
   for (size_t f = 0; f < op.fields.size(); ++f)
@@ -60,6 +69,8 @@ void take_options(lua_State* L, const OpInfo& op, int table, Arranged& out) {
       out.at[f] = value;
     } else if (f < 0 && op.draws && std::strcmp(key, "generator") == 0) {
       out.generator = value;
+    } else if (f < 0 && std::strcmp(key, "requires_grad") == 0 && makes_leaf(op)) {
+      out.requires_grad = value;
     } else {
       out.unknown_option = value - 1;
       out.twice = f >= 0;
@@ -262,6 +273,16 @@ class Reader {
     wrong(f, i);
   }
 
+  void take_padding(const FieldInfo& f, int i) {
+    if (lua_type(L_, i) != LUA_TSTRING) {
+      at<Padding>(f) = Padding(integers(f, i, 1));
+      return;
+    }
+    const std::string_view word = text(f, i);
+    if (word != "same" && word != "valid") wrong(f, i);
+    at<Padding>(f) = Padding(word == "same" ? Padding::Word::same : Padding::Word::valid);
+  }
+
   void take(const FieldInfo& f, int i, int spread) {
     switch (f.kind) {
       case ArgKind::tensor: at<Tensor>(f) = tensor(f, i); break;
@@ -289,6 +310,7 @@ class Reader {
       case ArgKind::sizes: at<Sizes>(f) = Sizes(integers(f, i, spread)); break;
       case ArgKind::maybe_sizes: at<std::optional<Sizes>>(f) = Sizes(integers(f, i, spread)); break;
       case ArgKind::per_dim: at<PerDim>(f) = PerDim(integers(f, i, 1)); break;
+      case ArgKind::padding: take_padding(f, i); break;
       case ArgKind::counts: take_counts(f, i); break;
       case ArgKind::draw: break;
     }

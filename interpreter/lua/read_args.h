@@ -17,6 +17,7 @@ struct Arranged {
   int spread_count = 1;       // integers that a spread field takes, from its first
   int spread_field = -1;
   int generator = 0;          // the option of random ops
+  int requires_grad = 0;      // the option of ops that make tensors from nothing
   int unknown_option = 0;     // stack index of a key that no field has
   int given = 0;              // positional arguments, for "takes at most"
   bool too_many = false;

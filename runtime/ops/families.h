@@ -13,19 +13,28 @@ OpFamily family_arith();
 OpFamily family_arrange();
 OpFamily family_cast();
 OpFamily family_compare();
+OpFamily family_conv();
 OpFamily family_create();
 OpFamily family_cross_entropy();
 OpFamily family_embedding();
+OpFamily family_extreme();
 OpFamily family_index();
+OpFamily family_mask();
+OpFamily family_math();
 OpFamily family_matmul();
 OpFamily family_norm();
+OpFamily family_order();
 OpFamily family_reduce();
+OpFamily family_rounding();
+OpFamily family_scan();
 OpFamily family_scatter();
+OpFamily family_search();
 OpFamily family_select();
 OpFamily family_shape();
 OpFamily family_slice();
 OpFamily family_softmax();
 OpFamily family_strided();
+OpFamily family_trig();
 OpFamily family_view();
 
 }  // namespace rille

@@ -64,6 +64,7 @@ template <> inline constexpr ArgKind kind_of<std::optional<Position>> = ArgKind:
 template <> inline constexpr ArgKind kind_of<Sizes> = ArgKind::sizes;
 template <> inline constexpr ArgKind kind_of<std::optional<Sizes>> = ArgKind::maybe_sizes;
 template <> inline constexpr ArgKind kind_of<PerDim> = ArgKind::per_dim;
+template <> inline constexpr ArgKind kind_of<Padding> = ArgKind::padding;
 template <> inline constexpr ArgKind kind_of<Counts> = ArgKind::counts;
 template <> inline constexpr ArgKind kind_of<Draw> = ArgKind::draw;
 

@@ -14,8 +14,16 @@ std::string_view name(Autocast a) {
 // ---- argument blocks -----------------------------------------------------------------------------
 
 namespace {
-void* room_for(const OpInfo& op) { return ::operator new(op.args_size, std::align_val_t(16)); }
-void free_room(void* p) { ::operator delete(p, std::align_val_t(16)); }
+// Nearly all arguments fit the first size; the tape makes a block for every op it records.
+struct alignas(16) SmallRoom { std::byte bytes[256]; };
+void* room_for(const OpInfo& op) {
+  if (op.args_size <= sizeof(SmallRoom)) return Pool<SmallRoom>::take();
+  return ::operator new(op.args_size, std::align_val_t(16));
+}
+void free_room(const OpInfo& op, void* p) {
+  if (op.args_size <= sizeof(SmallRoom)) Pool<SmallRoom>::give(p);
+  else ::operator delete(p, std::align_val_t(16));
+}
 }  // namespace
 
 ArgBlock::ArgBlock(const OpInfo& op) : op_(&op), p_(room_for(op)) { op.construct(p_); }
@@ -33,7 +41,7 @@ ArgBlock& ArgBlock::operator=(ArgBlock&& o) noexcept {
 ArgBlock::~ArgBlock() {
   if (!op_) return;
   op_->destroy(p_);
-  free_room(p_);
+  free_room(*op_, p_);
 }
 
 // ---- words ---------------------------------------------------------------------------------------
@@ -76,6 +84,7 @@ std::string value_text(const FieldInfo& f, const void* args) {
     }
     case ArgKind::sizes: return list_text(value_at<Sizes>(f, args).list);
     case ArgKind::per_dim: return per_dim_text(value_at<PerDim>(f, args).list);
+    case ArgKind::padding: return per_dim_text(value_at<Padding>(f, args).list);
     case ArgKind::counts: {
       const auto& list = value_at<Counts>(f, args).list;
       return list.empty() ? "nil" : fmt::format("{{{}}}", fmt::join(list, ", "));
@@ -142,6 +151,7 @@ std::string expected_text(const FieldInfo& f) {
     case ArgKind::maybe_sizes: return "integers or a list of integers";
     case ArgKind::per_dim:
     case ArgKind::counts: return "an integer or a list of integers";
+    case ArgKind::padding: return "an integer, a list of integers, 'same' or 'valid'";
     case ArgKind::draw: return "a generator";
   }
   return "?";

@@ -61,11 +61,22 @@ struct Counts {
   explicit Counts(std::span<const int64_t> d) : list(d.begin(), d.end()) {}
 };
 
+/// What stands around an image: numbers as in PerDim, or a word.
+struct Padding {
+  enum class Word { none, same, valid };
+  Dims list = {0};
+  Word word = Word::none;
+  Padding() = default;
+  Padding(std::initializer_list<int64_t> d) : list(d) {}
+  explicit Padding(const Dims& d) : list(d) {}
+  explicit Padding(Word w) : word(w) {}
+};
+
 enum class ArgKind : uint8_t {
   tensor, maybe_tensor, tensors,
   number, maybe_number, numbers, integer, maybe_integer, boolean, text,
   choice, dtype, maybe_dtype, maybe_device,
-  axis, maybe_axis, axes, position, maybe_position, sizes, maybe_sizes, per_dim, counts,
+  axis, maybe_axis, axes, position, maybe_position, sizes, maybe_sizes, per_dim, padding, counts,
   draw,  // hidden: filled in by the call path
 };
 

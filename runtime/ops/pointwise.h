@@ -3,7 +3,9 @@
 // elements at all. Kernels are in ops/pointwise_kernels.h, compiled in the family's .cpp only.
 #pragma once
 #include "cpu/vector_math.h"
-#include "core/dual.h"
+
+#include "core/dual.h"  // after the functions that its rules call
+
 #include "ops/op.h"
 
 namespace rille {

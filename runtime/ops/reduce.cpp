@@ -8,6 +8,7 @@
 #include "ops/cast.h"
 #include "ops/compare.h"
 #include "ops/families.h"
+#include "ops/math.h"
 #include "ops/pointwise_kernels.h"
 #include "ops/select.h"
 #include "ops/view.h"
@@ -81,30 +82,8 @@ Meta float_meta(const Tensor& x, const Axes& dims, bool keepdim, std::optional<D
   return meta_of(reduced_shape(x.shape(), dim_set(dims, x.rank()), keepdim), dtype.value_or(x.dtype()), x);
 }
 
-// Dims to leave out of the samples of reductions: all, one, several, none of size; strided, 0-d.
-template <class O>
-void dims_samples(SampleList& s) {
-  auto add = [&](Tensor x, Axes dims, bool keepdim) {
-    typename O::Args a{};
-    a.x = std::move(x);
-    a.dims = dims;
-    a.keepdim = keepdim;
-    add_sample<O>(s, std::move(a));
-  };
-  add(grid({3, 4}, -1.3, 2.1), {}, false);
-  add(grid({2, 3, 4}, -1.3, 2.1), {1}, false);
-  add(strided(grid({2, 3, 4}, -1.3, 2.1)), {0, -1}, true);
-  add(grid({3, 2}, -1.3, 2.1), {-1}, false);
-  add(grid({}, 0.5, 1), {}, false);
-  add(grid({3, 0}, -1, 1), {0}, false);
-}
-
 }  // namespace
 
-template <class O>
-void Reduction<O>::samples(SampleList& s) { dims_samples<O>(s); }
-template <class O>
-void CastReduction<O>::samples(SampleList& s) { dims_samples<O>(s); }
 template <class O>
 void SpreadReduction<O>::samples(SampleList& s) {
   dims_samples<O>(s);
@@ -304,7 +283,7 @@ void LogSumExp::cpu(const Args& a, Tensor& y) {
   cpu::fold(cpu::Fold::logsumexp, a.x, dims, as, y, 0, &max);
 }
 LogSumExp::Args LogSumExp::grad(const Back<LogSumExp>& b) {
-  return {.x = spread(b.dy, b.a.x, b.a.dims) * call<ExpOf>({.x = b.a.x - spread(b.y, b.a.x, b.a.dims)})};
+  return {.x = spread(b.dy, b.a.x, b.a.dims) * call<Exp>({.x = b.a.x - spread(b.y, b.a.x, b.a.dims)})};
 }
 
 // ---- truth ---------------------------------------------------------------------------------------
@@ -321,7 +300,7 @@ void CountNonzero::cpu(const Args& a, Tensor& y) {
 
 OpFamily family_reduce() {
   return list_ops(OpList<Sum, Mean, NanSum, NanMean, Prod, ProdOthers, Var, Std, VarMean, StdMean, Norm, VectorNorm,
-                         Dist, SignedPow, DivideOrZero, ExpOf, LogSumExp, All, Any, CountNonzero>{},
+                         Dist, SignedPow, DivideOrZero, LogSumExp, All, Any, CountNonzero>{},
                   "reduce");
 }
 

@@ -142,7 +142,7 @@ struct Companions {
 };
 
 template <class... O>
-void fill_records(OpList<O...>, std::string_view family) {
+void fill_records(OpList<O...>, [[maybe_unused]] std::string_view family) {
   ((OpRecord<O>::info = make_info<O>(), OpRecord<O>::info.family = family,
     fill_records(typename Companions<O>::type{}, family)),
    ...);

@@ -7,11 +7,12 @@
 #include "ops/arith.h"
 #include "ops/arrange.h"
 #include "ops/cast.h"
+#include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/families.h"
 #include "ops/index.h"
 #include "ops/index_plan.h"
-#include "ops/register.h"
+#include "ops/pointwise_kernels.h"
 #include "ops/slice.h"
 #include "ops/view.h"
 
@@ -197,6 +198,11 @@ Tensor zero_mask(const Tensor& t) {
   return 1.0 - cast(cast(t, DType::boolean), t.dtype());
 }
 
+// 1 where both are equal, infinities included.
+Tensor equal_mask(const Tensor& a, const Tensor& b) {
+  return cast(call<Eq>({.x = a, .y = b}), a.dtype());
+}
+
 // d(product)/d(source): the product of the other factors, which a division gives but for zeros. A
 // single zero's own gradient is the product of the rest; with two zeros every gradient is zero.
 Tensor product_gradient(const ScatterReduce::Args& a, const Tensor& dy) {
@@ -214,8 +220,8 @@ ScatterReduce::Args extreme_gradient(const ScatterReduce::Args& a, const Tensor&
   {
     const NoGrad quiet;
     const Tensor y = call<ScatterReduce>(a);
-    hit_source = zero_mask(a.source - gathered(y, a.dim, a.index, a.source));
-    hit_x = a.include_self ? zero_mask(a.x - y) : full(a.x.shape(), 0, dy.dtype(), dy.device());
+    hit_source = equal_mask(a.source, gathered(y, a.dim, a.index, a.source));
+    hit_x = a.include_self ? equal_mask(a.x, y) : full(a.x.shape(), 0, dy.dtype(), dy.device());
     n = scatter_add(hit_x, a.dim.value, a.index, hit_source);
     n = n + zero_mask(n);
   }

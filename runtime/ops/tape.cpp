@@ -33,6 +33,8 @@ struct Kept {
 
 class OpNode final : public autograd::Node {
  public:
+  static void* operator new(size_t) { return Pool<OpNode>::take(); }
+  static void operator delete(void* p) { Pool<OpNode>::give(p); }
   OpNode(const OpInfo& op, const void* args, std::span<const Tensor> outs, std::span<Tensor> saved,
          uint64_t needs)
       : op_(op), needs_(needs), args_(op, args) {

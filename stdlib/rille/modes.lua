@@ -40,8 +40,28 @@ local function scope_of(name, wanted)
   end
 end
 
+-- What autograd saves passes through pack, and through unpack when backward wants it.
+local function saved_tensors(pack, unpack, f, ...)
+  native.saved_tensors(pack, unpack)
+  local function close() native.saved_tensors() end
+  local scope = setmetatable({}, { __name = "Scope", __close = close })
+  if not f then return scope end
+  local _ <close> = scope
+  return f(...)
+end
+
+-- What autograd saves waits in main memory.
+local function save_on_cpu(f, ...)
+  local function pack(t) return { t:to "cpu", t.device } end
+  local function unpack(kept) return kept[1]:to(kept[2]) end
+  return saved_tensors(pack, unpack, f, ...)
+end
+
 return {
+  saved_tensors = saved_tensors,
+  save_on_cpu = save_on_cpu,
   no_grad = scope_of("no_grad", { grad = false }),
   enable_grad = scope_of("enable_grad", { grad = true }),
+  detect_anomaly = scope_of("detect_anomaly", { anomaly = true }),
   inference = scope_of("inference", { grad = false, inference = true }),
 }

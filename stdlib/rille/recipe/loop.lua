@@ -119,6 +119,7 @@ return function(run)
   log.attach { log = function(_, values)
     for name, value in pairs(values) do run.logged[name] = value end
   end }
+  native.signal()                        -- from here on a first signal waits for the end of a step
   for step = run.first, run.steps do
     one(run, step)
     local signal = native.signal()
