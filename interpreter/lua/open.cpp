@@ -170,6 +170,8 @@ std::string without_shebang(std::string text) {
 
 }  // namespace
 
+std::string_view lua_version() { return LUA_RELEASE; }
+
 void open_state(Interpreter& in) {
   in.L = luaL_newstate();
   if (!in.L) throw std::bad_alloc();
