@@ -147,6 +147,7 @@ using Kernel = void (*)(const void* args, Tensor* outs, Tensor* saved);
 
 struct OpInfo {
   std::string_view name, doc, example, family;
+  std::string in_place_name;    // "add_"
   std::vector<FieldInfo> fields;
   Autocast autocast = Autocast::follow;
 
