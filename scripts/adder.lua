@@ -1,14 +1,13 @@
--- A small GPT learns to add numbers of up to three digits from sums that it makes up itself, and then
--- answers a thousand sums that it was never shown. About a minute on two cores.
---   rille run adder.lua
---   rille run adder.lua --steps 300 --width 32
--- A sum is twelve symbols, "012+345=7530": the answer is written from its last digit on, because that
--- is the order in which carries are found.
+-- A small GPT learns to add numbers of up to three digits from sums that it makes up itself, and
+-- then answers a thousand sums that it was never shown. About a minute on two cores.   rille run
+-- adder.lua   rille run adder.lua --steps 300 --width 32 A sum is twelve symbols, "012+345=7530":
+-- the answer is written from its last digit on, because that is the order in which carries are
+-- found.
 local rille = require "rille"
 local nn, optim = rille.nn, rille.optim
 
 local symbols = { [0] = "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "=" }
-local prompt, length = 8, 12                             -- symbols of a question, and with its answer
+local prompt, length = 8, 12            -- symbols of a question, and with its answer
 
 -- True for the thousand pairs that are kept back: those with the lowest value of a fixed hash.
 local function is_held(a, b)

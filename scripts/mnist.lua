@@ -15,7 +15,7 @@ local set = data.idx(args.images, args.labels)          -- set[i] -> { x = u8 [2
 local train, test = data.split(set, { 0.8, 0.2 })       -- in file order
 local loader = data.Loader(train, {
   batch = args.batch, shuffle = true, workers = 2,
-  transform = function(item)                 -- runs in the workers, each with a Lua state of its own
+  transform = function(item)               -- runs in the workers, each with a Lua state of its own
     item.x = item.x:to("f32"):div(255):flatten()
     return item
   end,

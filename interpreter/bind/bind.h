@@ -14,6 +14,9 @@ void bind_tensor(Interpreter& in);
 void bind_create(Interpreter& in);
 void bind_autograd(Interpreter& in);
 void bind_engine(Interpreter& in);
+void bind_files(Interpreter& in);
+void bind_nn(Interpreter& in);
+void bind_system(Interpreter& in);
 
 /// All of them.
 void bind_all(Interpreter& in);

@@ -1,6 +1,147 @@
+// t[...] on both sides of the equals sign: positions from 1, ranges with both ends, masks, ids.
+// Positions and ranges together make one view; ids and masks are applied to it.
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
+#include "ops/cast.h"
+#include "ops/index.h"
+#include "ops/scatter.h"
+#include "ops/strided.h"
+
 namespace rille::bind {
-void tensor_get_index(Call&) { throw internal_error("x"); }
-void tensor_set_index(Call&) { throw internal_error("x"); }
+namespace {
+
+struct Look {
+  Shape shape;
+  Strides strides;
+  int64_t offset = 0;
+  std::vector<Tensor> ids;  // masks and ids, by ...
+  Axes id_dims;             // ... the dim of the look that they apply to
+};
+
+int64_t position(int64_t p, int64_t size, int dim) {
+  if (p == 0) throw index_error("position 0 in dim {}, but positions count from 1 (or -1 from the end)", dim + 1);
+  const int64_t at = p > 0 ? p - 1 : size + p;
+  if (at < 0 || at >= size) throw index_error("position {} is out of range for dim {} of size {}", p, dim + 1, size);
+  return at;
 }
+
+int64_t integer(const Value& v, std::string_view what) {
+  if (const int64_t* n = v.get<int64_t>()) return *n;
+  if (const double* d = v.get<double>(); d && *d == static_cast<double>(static_cast<int64_t>(*d)))
+    return static_cast<int64_t>(*d);
+  throw type_error("{} must be an integer", what);
+}
+
+class Builder {
+ public:
+  explicit Builder(const Tensor& t) : t_(t) { look_.offset = t.offset(); }
+
+  void one(const Value& v) {
+    if (v.get<Tensor>()) return tensor(*v.get<Tensor>());
+    need_dim();
+    const int64_t size = t_.shape()[dim_], stride = t_.strides()[dim_];
+    if (const Table* range = v.table()) {
+      take_range(*range, size, stride);
+    } else {
+      look_.offset += position(integer(v, "a position"), size, dim_) * stride;
+    }
+    ++dim_;
+  }
+
+  Look finish() {
+    while (dim_ < t_.rank()) keep();
+    return std::move(look_);
+  }
+
+ private:
+  void need_dim() {
+    if (dim_ >= t_.rank())
+      throw index_error("{} positions for a tensor of {} dim{}", dim_ + 1, t_.rank(), t_.rank() == 1 ? "" : "s");
+  }
+  void keep() {
+    look_.shape.push_back(t_.shape()[dim_]);
+    look_.strides.push_back(t_.strides()[dim_]);
+    ++dim_;
+  }
+
+  // A mask of several dims covers as many; ids cover one.
+  void tensor(const Tensor& i) {
+    const bool mask = i.dtype() == DType::boolean;
+    if (!mask && is_float(i.dtype()))
+      throw dtype_error("a tensor index must hold integers (ids from 0) or booleans, got {}", name(i.dtype()));
+    look_.ids.push_back(i);
+    look_.id_dims.all = false;
+    look_.id_dims.list.push_back(look_.shape.size());
+    const int covered = mask ? std::max(i.rank(), 1) : 1;
+    for (int k = 0; k < covered; ++k) {
+      need_dim();
+      keep();
+    }
+  }
+
+  void take_range(const Table& range, int64_t size, int64_t stride) {
+    const auto& r = range.list;
+    if (!range.named.empty() || r.size() == 1 || r.size() > 3)
+      throw type_error("a range is {{first, last}} or {{first, last, step}}, or {{}} for all");
+    if (r.empty()) {
+      look_.shape.push_back(size);
+      look_.strides.push_back(stride);
+      return;
+    }
+    const int64_t step = r.size() == 3 ? integer(r[2], "a range's step") : 1;
+    if (step < 1) throw arg_error("a range's step must be at least 1, got {}", step).hint("use flip to turn a dim round");
+    const int64_t first = integer(r[0], "a range's first position"), last = integer(r[1], "a range's last position");
+    const int64_t from = position(first, size, dim_);
+    // {3, 2} is empty, as Lua's for would be.
+    const int64_t to = last > 0 || last < -size ? std::min(last, size) : size + last + 1;
+    look_.offset += from * stride;
+    look_.shape.push_back(std::max<int64_t>(0, (to - from + step - 1) / step));
+    look_.strides.push_back(stride * step);
+  }
+
+  const Tensor& t_;
+  int dim_ = 0;
+  Look look_;
+};
+
+Look look_for(Call& c, const Tensor& t) {
+  if (c.is_string(2)) throw arg_error("a tensor has no field or method '{}'", c.string(2, "name")).op("");
+  Builder b(t);
+  const Value v = c.value(2);
+  if (const Table* list = v.table()) {
+    if (!list->named.empty()) throw type_error("an index is a list: positions, ranges, masks, ids");
+    for (const Value& one : list->list) b.one(one);
+  } else {
+    b.one(v);
+  }
+  return b.finish();
+}
+
+Tensor view_of(const Tensor& t, const Look& look) {
+  if (look.offset == t.offset() && look.shape == t.shape()) return t;
+  return call<AsStrided>({.x = t, .size = Sizes(look.shape), .strides = Sizes(look.strides), .offset = look.offset});
+}
+
+}  // namespace
+
+void tensor_get_index(Call& c) {
+  const Tensor t = c.tensor(1, "self");
+  const Look look = look_for(c, t);
+  const Tensor v = view_of(t, look);
+  c.give(look.ids.empty() ? v : call<Index>({.x = v, .indices = look.ids, .dims = look.id_dims}));
+}
+
+void tensor_set_index(Call& c) {
+  const Tensor t = c.tensor(1, "self");
+  const Look look = look_for(c, t);
+  Tensor source;
+  if (c.is_tensor(3)) source = c.tensor(3, "value");
+  else if (c.is_number(3)) source = Tensor::number(c.number(3, "value"));
+  else if (const Value v = c.value(3); v.get<bool>()) source = cast(Tensor::number(int64_t{*v.get<bool>()}), DType::boolean);
+  else c.wrong(3, "value", "a tensor or a number");
+  const Tensor v = view_of(t, look);
+  if (look.ids.empty()) return copy_(v, source);
+  call_<IndexPut>({.x = v, .indices = look.ids, .source = source, .accumulate = false, .dims = look.id_dims});
+}
+
+}  // namespace rille::bind

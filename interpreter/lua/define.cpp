@@ -113,6 +113,11 @@ void define_tensor(Interpreter& in, const TensorClass& c) {
   push_methods(L, in, c.methods);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &kMethodsKey);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  luaL_getsubtable(L, -1, "rille.native");
+  lua_pushvalue(L, -3);
+  lua_setfield(L, -2, "tensor_methods");  // the Lua half adds its own
+  lua_pop(L, 2);
   lua_newtable(L);
   set_natives(L, in, c.getters);
   push_native(L, in, c.get_index);
@@ -165,7 +170,7 @@ void define_functions(Interpreter& in, std::string_view module, std::span<const 
     lua_pushvalue(L, -1);
     push_holder(L, name);
     lua_pushlstring(L, name.data(), name.size());
-    push_native(L, in, e.function);
+    push_native(L, in, e.function, name.data());
     lua_rawset(L, -3);
     lua_pop(L, 1);
   }

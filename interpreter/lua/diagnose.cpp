@@ -217,7 +217,7 @@ void prepare_from_table(lua_State* L, Interpreter& in) noexcept {
     const std::string kind = string_field(L, "kind");
     Error e(kind_named(kind), string_field(L, "code"), string_field(L, "message"));
     e.op(string_field(L, "op"));
-    if (std::string hint = string_field(L, "hint"); !hint.empty()) e = std::move(e).hint(std::move(hint));
+    if (std::string hint = string_field(L, "hint"); !hint.empty()) (void)std::move(e).hint(std::move(hint));
     int status = kind == "usage" ? 2 : 1;
     for (lua_pushnil(L); lua_next(L, 1); lua_settop(L, -2)) {
       if (lua_type(L, -2) != LUA_TSTRING) continue;
@@ -228,7 +228,7 @@ void prepare_from_table(lua_State* L, Interpreter& in) noexcept {
       const lua_Unsigned n = lua_rawlen(L, -1);
       for (lua_Unsigned i = 1; i <= n; ++i) {
         lua_rawgeti(L, -1, static_cast<lua_Integer>(i));
-        if (lua_type(L, -1) == LUA_TSTRING) e = std::move(e).fact(lua_tolstring(L, -1, nullptr));
+        if (lua_type(L, -1) == LUA_TSTRING) (void)std::move(e).fact(lua_tolstring(L, -1, nullptr));
         lua_settop(L, -2);
       }
     }

@@ -47,6 +47,7 @@ struct Interpreter {
 
   // Garbage the collector can't see: it is told of tensor bytes (reliability 5.4).
   int64_t bytes_after_collect = 0;
+  int calls_since_step = 0;
   bool collecting = false;
 };
 

@@ -1,5 +1,6 @@
 #include "interpreter/lua/op_entry.h"
 
+#include "autograd/node.h"
 #include "core/fail.h"
 #include "interpreter/lua/box.h"
 #include "interpreter/lua/diagnose.h"
@@ -49,6 +50,8 @@ bool call_guarded(lua_State* L, const Upvalues& up, const Arranged& from, Box* c
     }
     Results results;
     call_erased(up.op, args.get(), results);
+    if (from.requires_grad && lua_toboolean(L, from.requires_grad))
+      for (const Tensor& t : results) autograd::set_requires_grad(t, true);
     if (up.op.results == 0) {
       up.in.tensors.assign(std::make_move_iterator(results.begin()), std::make_move_iterator(results.end()));
     } else {
@@ -93,7 +96,7 @@ int entry(lua_State* L) {
   follow_coroutine(L, up.in);
   Arranged from;
   arrange(L, up.op, lua_gettop(L), from);
-  Box* boxes[4];
+  Box* boxes[4] = {};
   const bool in_place = up.form == OpForm::in_place;
   for (int i = 0; !in_place && i < up.op.results; ++i) boxes[i] = push_box_here(L);
   if (!call_guarded(L, up, from, boxes)) return raise_prepared(L, up.in);

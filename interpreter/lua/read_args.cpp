@@ -13,9 +13,15 @@ namespace {
 
 bool takes_list(ArgKind k) {
   return k == ArgKind::tensors || k == ArgKind::numbers || k == ArgKind::axes || k == ArgKind::sizes ||
-         k == ArgKind::maybe_sizes || k == ArgKind::per_dim;
+         k == ArgKind::maybe_sizes || k == ArgKind::per_dim || k == ArgKind::padding ||
+         k == ArgKind::counts;
 }
-bool spreads(ArgKind k) { return k == ArgKind::sizes || k == ArgKind::maybe_sizes || k == ArgKind::axes; }
+// Several numbers for one field, unless the next field needs the second of them.
+bool spreads(const OpInfo& op, size_t f) {
+  const ArgKind k = op.fields[f].kind;
+  const bool may = k == ArgKind::sizes || k == ArgKind::maybe_sizes || k == ArgKind::axes;
+  return may && (f + 1 == op.fields.size() || !op.fields[f + 1].required);
+}
 
 // A table whose keys are all strings is options; anything else a list. {} is whichever may stand
 // there.
@@ -38,6 +44,14 @@ int field_named(const OpInfo& op, const char* key) {
   return -1;
 }
 
+// Ops that make a leaf: no tensor goes in, or only its shape does.
+bool makes_leaf(const OpInfo& op) {
+  if (op.name.ends_with("_like")) return true;
+  for (const FieldInfo& f : op.fields)
+    if (f.kind == ArgKind::tensor || f.kind == ArgKind::tensors || f.kind == ArgKind::maybe_tensor) return false;
+  return true;
+}
+
 // The field that positional argument `n` (from 1) would reach, disregarding spreading.
 int nth_visible(const OpInfo& op, int n) {
   for (size_t f = 0; f < op.fields.size(); ++f)
@@ -46,7 +60,6 @@ int nth_visible(const OpInfo& op, int n) {
 }
 
 void take_options(lua_State* L, const OpInfo& op, int table, Arranged& out) {
-  luaL_checkstack(L, kMaxFields + 4, "rille");
   for (lua_pushnil(L); lua_next(L, table);) {
     // key, value: the value stays where it is, a copy of the key goes on for lua_next
     const char* key = lua_tostring(L, -2);
@@ -56,6 +69,8 @@ void take_options(lua_State* L, const OpInfo& op, int table, Arranged& out) {
       out.at[f] = value;
     } else if (f < 0 && op.draws && std::strcmp(key, "generator") == 0) {
       out.generator = value;
+    } else if (f < 0 && std::strcmp(key, "requires_grad") == 0 && makes_leaf(op)) {
+      out.requires_grad = value;
     } else {
       out.unknown_option = value - 1;
       out.twice = f >= 0;
@@ -83,13 +98,19 @@ void arrange(lua_State* L, const OpInfo& op, int top, Arranged& out) {
     if (field.kind == ArgKind::draw) continue;
     out.at[f] = lua_type(L, arg) == LUA_TNIL ? 0 : arg;
     ++arg;
-    if (!spreads(field.kind) || lua_type(L, arg - 1) != LUA_TNUMBER) continue;
+    if (!spreads(op, f) || lua_type(L, arg - 1) != LUA_TNUMBER) continue;
     out.spread_field = static_cast<int>(f);
     for (; arg <= last && lua_type(L, arg) == LUA_TNUMBER; ++arg) ++out.spread_count;
   }
   out.given = last;
   out.too_many = arg <= last;
-  if (options) take_options(L, op, options, out);
+  if (!options) return;
+  luaL_checkstack(L, kMaxFields + 4, "rille");
+  take_options(L, op, options, out);
+}
+
+void arrange_options(lua_State* L, const OpInfo& op, int table, Arranged& out) {
+  take_options(L, op, table, out);
 }
 
 int64_t read_integer(lua_State* L, const Interpreter& in, int i, std::string_view what) {
@@ -199,6 +220,12 @@ class Reader {
     return d;
   }
 
+  void take_counts(const FieldInfo& f, int i) {
+    auto& list = at<Counts>(f).list;
+    list.clear();
+    each_integer(f, i, 1, [&](int k) { list.push_back(integer(f, k)); });
+  }
+
   void take_tensors(const FieldInfo& f, int i) {
     auto& list = at<std::vector<Tensor>>(f);
     if (TensorImpl* p = peek_tensor(L_, i, in_)) {
@@ -246,6 +273,16 @@ class Reader {
     wrong(f, i);
   }
 
+  void take_padding(const FieldInfo& f, int i) {
+    if (lua_type(L_, i) != LUA_TSTRING) {
+      at<Padding>(f) = Padding(integers(f, i, 1));
+      return;
+    }
+    const std::string_view word = text(f, i);
+    if (word != "same" && word != "valid") wrong(f, i);
+    at<Padding>(f) = Padding(word == "same" ? Padding::Word::same : Padding::Word::valid);
+  }
+
   void take(const FieldInfo& f, int i, int spread) {
     switch (f.kind) {
       case ArgKind::tensor: at<Tensor>(f) = tensor(f, i); break;
@@ -273,6 +310,8 @@ class Reader {
       case ArgKind::sizes: at<Sizes>(f) = Sizes(integers(f, i, spread)); break;
       case ArgKind::maybe_sizes: at<std::optional<Sizes>>(f) = Sizes(integers(f, i, spread)); break;
       case ArgKind::per_dim: at<PerDim>(f) = PerDim(integers(f, i, 1)); break;
+      case ArgKind::padding: take_padding(f, i); break;
+      case ArgKind::counts: take_counts(f, i); break;
       case ArgKind::draw: break;
     }
   }

@@ -17,6 +17,7 @@ struct Arranged {
   int spread_count = 1;       // integers that a spread field takes, from its first
   int spread_field = -1;
   int generator = 0;          // the option of random ops
+  int requires_grad = 0;      // the option of ops that make tensors from nothing
   int unknown_option = 0;     // stack index of a key that no field has
   int given = 0;              // positional arguments, for "takes at most"
   bool too_many = false;
@@ -25,6 +26,9 @@ struct Arranged {
 
 /// Sorts what the script passed to the fields. Leaves option values on the stack.
 void arrange(lua_State* L, const OpInfo& op, int top, Arranged& out);
+
+/// The same for a table of options alone; no positional arguments. Needs kMaxFields free slots.
+void arrange_options(lua_State* L, const OpInfo& op, int table, Arranged& out);
 
 /// Reads the values into `args`, which hold the defaults. Throws E_TYPE, E_ARG, E_OPTION, E_INDEX.
 void read_args(lua_State* L, Interpreter& in, const OpInfo& op, const Arranged& from, void* args);

@@ -11,24 +11,27 @@ std::atomic<uint64_t> next_seq{1};
 // A node's destructor drops its edges, which may drop the next node: the list turns that recursion
 // into a loop.
 void destroy(Node* dead) {
-  thread_local std::vector<Node*>* pending = nullptr;
-  if (pending) {
-    pending->push_back(dead);
+  thread_local bool running = false;
+  thread_local std::vector<Node*> waiting;
+  if (running) {
+    waiting.push_back(dead);
     return;
   }
-  std::vector<Node*> list{dead};
-  pending = &list;
-  while (!list.empty()) {
-    Node* n = list.back();
-    list.pop_back();
+  running = true;
+  delete dead;
+  while (!waiting.empty()) {
+    Node* n = waiting.back();
+    waiting.pop_back();
     delete n;
   }
-  pending = nullptr;
+  running = false;
 }
 
 // Adds to .grad of one leaf.
 class AccumulateGrad : public Node {
  public:
+  static void* operator new(size_t) { return Pool<AccumulateGrad>::take(); }
+  static void operator delete(void* p) { Pool<AccumulateGrad>::give(p); }
   explicit AccumulateGrad(Tensor leaf) : leaf_(std::move(leaf)) {}
   ~AccumulateGrad() override {
     if (GradMeta* m = find_grad_meta(leaf_); m && m->accumulator == this) m->accumulator = nullptr;

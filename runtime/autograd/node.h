@@ -82,6 +82,8 @@ class Node {
 
 /// What hangs on a tensor that takes part in gradients.
 struct GradMeta : Attachment {
+  static void* operator new(size_t) { return Pool<GradMeta>::take(); }
+  static void operator delete(void* p) { Pool<GradMeta>::give(p); }
   Tensor grad;
   NodeRef fn;              // the op that made it; empty for leaves
   uint32_t slot = 0;

@@ -34,7 +34,7 @@ class Pool {
   }
 
  private:
-  static constexpr size_t kKeep = 4096;
+  static constexpr size_t kKeep = 16384;
   struct Link { Link* next; };
   struct List {
     Link* head = nullptr;

@@ -4,18 +4,33 @@
 
 namespace rille {
 
-void Dims::push_back(int64_t v) {
+void Dims::make_room() {
   if (n_ == kMaxRank) throw shape_error("a tensor has at most {} dims", kMaxRank);
-  d_[n_++] = v;
+  if (n_ > kInPlace) return;  // there already, with room for all
+  int64_t* room = new int64_t[kMaxRank];
+  std::copy_n(near_, n_, room);
+  far_ = room;
+}
+
+void Dims::copy_far(const Dims& o) {
+  n_ = 0;  // nothing to release should the allocation fail
+  far_ = new int64_t[kMaxRank];
+  n_ = o.n_;
+  std::copy_n(o.far_, n_, far_);
 }
 
 void Dims::insert(int at, int64_t v) {
   push_back(v);
-  std::rotate(d_ + at, d_ + n_ - 1, d_ + n_);
+  std::rotate(begin() + at, end() - 1, end());
 }
 
 void Dims::erase(int at) {
-  std::copy(d_ + at + 1, d_ + n_, d_ + at);
+  std::copy(begin() + at + 1, end(), begin() + at);
+  if (n_ == kInPlace + 1) {
+    int64_t* room = far_;
+    std::copy_n(room, kInPlace, near_);
+    delete[] room;
+  }
   --n_;
 }
 

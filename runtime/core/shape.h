@@ -12,7 +12,7 @@ namespace rille {
 inline constexpr int kMaxRank = 16;
 inline constexpr int64_t kMaxBytes = int64_t{1} << 47;
 
-/// Up to kMaxRank integers in place. Copies touch only those in use.
+/// Up to kMaxRank integers; the first few in place, since every tensor carries two of these.
 class Dims {
  public:
   Dims() = default;
@@ -20,12 +20,23 @@ class Dims {
   template <class It>
   Dims(It begin, It end) { for (; begin != end; ++begin) push_back(*begin); }
   explicit Dims(std::span<const int64_t> d) : Dims(d.begin(), d.end()) {}
-  Dims(const Dims& o) : n_(o.n_) { std::copy_n(o.d_, n_, d_); }
+  Dims(const Dims& o) : n_(o.n_) { copy_from(o); }
+  Dims(Dims&& o) noexcept : n_(o.n_) { steal(o); }
   Dims& operator=(const Dims& o) {
+    if (this == &o) return *this;
+    release();
     n_ = o.n_;
-    std::copy_n(o.d_, n_, d_);
+    copy_from(o);
     return *this;
   }
+  Dims& operator=(Dims&& o) noexcept {
+    if (this == &o) return *this;
+    release();
+    n_ = o.n_;
+    steal(o);
+    return *this;
+  }
+  ~Dims() { release(); }
   static Dims filled(int n, int64_t value) {
     Dims d;
     for (int i = 0; i < n; ++i) d.push_back(value);
@@ -34,14 +45,17 @@ class Dims {
 
   int size() const { return n_; }
   bool empty() const { return n_ == 0; }
-  int64_t& operator[](int i) { return d_[i]; }
-  int64_t operator[](int i) const { return d_[i]; }
-  int64_t back() const { return d_[n_ - 1]; }
-  const int64_t* begin() const { return d_; }
-  const int64_t* end() const { return d_ + n_; }
-  int64_t* begin() { return d_; }
-  int64_t* end() { return d_ + n_; }
-  void push_back(int64_t v);
+  int64_t& operator[](int i) { return data()[i]; }
+  int64_t operator[](int i) const { return data()[i]; }
+  int64_t back() const { return data()[n_ - 1]; }
+  const int64_t* begin() const { return data(); }
+  const int64_t* end() const { return data() + n_; }
+  int64_t* begin() { return data(); }
+  int64_t* end() { return data() + n_; }
+  void push_back(int64_t v) {
+    if (n_ >= kInPlace) [[unlikely]] make_room();
+    data_after_push()[n_++] = v;
+  }
   void insert(int at, int64_t v);
   void erase(int at);
   friend bool operator==(const Dims& a, const Dims& b) {
@@ -49,8 +63,32 @@ class Dims {
   }
 
  private:
+  static constexpr int kInPlace = 6;
+  bool far() const { return n_ > kInPlace; }
+  int64_t* data() { return far() ? far_ : near_; }
+  const int64_t* data() const { return far() ? far_ : near_; }
+  int64_t* data_after_push() { return n_ >= kInPlace ? far_ : near_; }
+  void make_room();  // for one more than kInPlace: moves to the heap; throws E_SHAPE past kMaxRank
+  void copy_from(const Dims& o) {
+    if (o.far()) [[unlikely]] copy_far(o);
+    else std::copy_n(o.near_, n_, near_);
+  }
+  void copy_far(const Dims& o);
+  void steal(Dims& o) noexcept {
+    if (!o.far()) [[likely]] {
+      std::copy_n(o.near_, n_, near_);
+      return;
+    }
+    far_ = o.far_;
+    o.n_ = 0;
+  }
+  void release() { if (far()) [[unlikely]] delete[] far_; }
+
   int32_t n_ = 0;
-  int64_t d_[kMaxRank];
+  union {
+    int64_t near_[kInPlace];
+    int64_t* far_;
+  };
 };
 using Shape = Dims;
 using Strides = Dims;

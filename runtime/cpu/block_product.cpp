@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/macros.h"
+#include "cpu/isa.h"
 
 namespace rille::cpu {
 namespace {
@@ -105,58 +105,24 @@ template <class T, int kBytes, int kVecs, bool kAlong>
   if (kVecs > 1 && n0 < n) column<T, kBytes, kAlong, 1>(x, n0);
 }
 
-template <class T, int kBytes, int kVecs>
-[[gnu::always_inline]] inline void product(const BlockProduct<T>& x) {
-  if (x.a_col == 1)
-    columns<T, kBytes, kVecs, true>(x);
-  else
-    columns<T, kBytes, kVecs, false>(x);
-}
+// As many accumulators as the registers of the instruction set leave room for.
+template <class T>
+struct Job {
+  const BlockProduct<T>& x;
 
-template <class T>
-void plain(const BlockProduct<T>& x) {
-  product<T, 16, 2>(x);
-}
-
-template <class T>
-using Kernel = void (*)(const BlockProduct<T>&);
-
-#if defined(__x86_64__) && !defined(RILLE_NO_CLONES)
-// As many accumulators as the 16 or 32 registers of the instruction set leave room for.
-template <class T>
-__attribute__((target("arch=x86-64-v3"))) void v3(const BlockProduct<T>& x) {
-  product<T, 32, 2>(x);
-}
-template <class T>
-__attribute__((target("arch=x86-64-v4"))) void v4(const BlockProduct<T>& x) {
-  product<T, 64, 4>(x);
-}
-
-template <class T>
-Kernel<T> choose() {
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return v4<T>;
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? v3<T> : plain<T>;
-}
-#else
-template <class T>
-Kernel<T> choose() {
-  return plain<T>;
-}
-#endif
+  template <class Isa>
+  [[gnu::always_inline]] inline void run() const {
+    constexpr int vecs = Isa::registers == 32 ? 4 : 2;
+    if (x.a_col == 1)
+      columns<T, Isa::bytes, vecs, true>(x);
+    else
+      columns<T, Isa::bytes, vecs, false>(x);
+  }
+};
 
 }  // namespace
 
-void multiply(const BlockProduct<float>& product) {
-  static const Kernel<float> kernel = choose<float>();
-  kernel(product);
-}
-
-void multiply(const BlockProduct<double>& product) {
-  static const Kernel<double> kernel = choose<double>();
-  kernel(product);
-}
+void multiply(const BlockProduct<float>& product) { run_best(Job<float>{product}); }
+void multiply(const BlockProduct<double>& product) { run_best(Job<double>{product}); }
 
 }  // namespace rille::cpu

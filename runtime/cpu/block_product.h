@@ -1,5 +1,5 @@
 // Products of blocks that lie in the cache: c (+)= a b, for attention. Not for large matrices: no
-// packing, no blocking of the depth. Which instructions are used is chosen once, at the first call.
+// packing, no blocking of the depth. Compiled for each instruction set (cpu/isa.h).
 #pragma once
 #include <cstdint>
 

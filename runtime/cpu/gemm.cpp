@@ -4,6 +4,7 @@
 
 #include "core/fail.h"
 #include "core/threads.h"
+#include "cpu/dnn.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/gemm_tile.h"
 
@@ -11,22 +12,31 @@ namespace rille::cpu {
 
 namespace {
 
-constexpr int64_t kSmall = 64 * 64 * 64;  // multiply-adds that one thread does without blocking
-constexpr int64_t kBatchWork = 1 << 19;   // multiply-adds worth a chunk of the batch
-constexpr int64_t kWideWork = 64 << 20;   // products that use all threads one after another
+constexpr int64_t kSmall = 64 * 64 * 64;       // multiply-adds that need no blocking
+constexpr int64_t kDirect = 192 * 192 * 192;   // the same, where B's rows can be read in place
+constexpr int64_t kSmallTiles = 32 * 32 * 32;  // less is not worth a call of oneDNN, about 2 us
+constexpr int64_t kFewRows = 24;               // rows of C for which packing B never pays
+constexpr int64_t kBatchWork = 1 << 19;        // multiply-adds worth a chunk of the batch
+constexpr int64_t kWideWork = 64 << 20;        // products that use all threads one after another
 
 /// k == 0: nothing to sum.
 template <class S>
 void empty_sum(const Product<S>& p) {
   using T = SumOf<S>;
-  const T beta = scale_as<T, S>(p.g.beta);
+  const T beta = scale_as<T>(p.g.beta);
   for (int64_t i = 0; i < p.g.m; ++i)
     for (int64_t j = 0; j < p.g.n; ++j) {
       S& c = p.c[i * p.g.ldc + j];
       T sum = beta != T(0) ? beta * static_cast<T>(c) : T(0);
       if (p.bias) sum += static_cast<T>(p.bias[j]);
-      c = round_to<S>(sum);
+      c = S(sum);
     }
+}
+
+bool is_small(const Gemm& g) {
+  const int64_t work = g.m * g.n * g.k;
+  if (work <= kSmall) return true;
+  return g.tb == Transpose::no && (work <= kDirect || g.m <= kFewRows);
 }
 
 template <class S>
@@ -34,7 +44,7 @@ void product(const Product<S>& p) {
   const Gemm& g = p.g;
   if (g.k == 0) return empty_sum(p);
   if (g.m == 1 || g.n == 1) return gemv(p);
-  if (g.m * g.n * g.k <= kSmall) return gemm_small(p);
+  if (is_small(g)) return gemm_small(p);
   gemm_blocked(p);
 }
 
@@ -79,9 +89,23 @@ void run_narrow(const Gemm& g, const void* a, const void* b, void* c, const void
           f(static_cast<S*>(c)[i * g.stride_c + r * g.ldc + j], sums[static_cast<size_t>(at)]);
   };
   if (g.beta != 0) each([](S& narrow, int64_t& wide) { wide = narrow; });
-  run<int64_t>(dense_c, wide_a.data(), wide_b.data(), sums.data(),
-               bias ? wide_bias.data() : nullptr);
+  run<uint64_t>(dense_c, wide_a.data(), wide_b.data(), sums.data(),
+                bias ? wide_bias.data() : nullptr);
   each([](S& narrow, int64_t& wide) { narrow = static_cast<S>(wide); });
+}
+
+/// Large products of f32 anywhere, of bf16 where the processor has tiles; a batch of middling ones
+/// is quicker one a thread.
+bool by_dnn(DType dtype, const Gemm& g, const void* a, const void* b, void* c, const void* bias) {
+  if (dtype == DType::f32) {
+    if (is_small(g) || (g.batch > 1 && g.m * g.n * g.k < kWideWork)) return false;
+    const DnnFunctions* f = dnn();
+    return f && f->gemm_f32(g, static_cast<const float*>(a), static_cast<const float*>(b),
+                            static_cast<float*>(c), static_cast<const float*>(bias));
+  }
+  if (g.alpha != 1 || g.beta != 0 || g.batch * g.m * g.n * g.k <= kSmallTiles) return false;
+  const DnnFunctions* f = dnn();
+  return f && f->fast_bf16 && f->gemm_bf16(g, a, b, c, bias);
 }
 
 }  // namespace
@@ -94,7 +118,7 @@ void gemm_builtin(DType dtype, const Gemm& g, const void* a, const void* b, void
     case DType::f32: return run<float>(g, a, b, c, bias);
     case DType::f16: return run<f16>(g, a, b, c, bias);
     case DType::bf16: return run<bf16>(g, a, b, c, bias);
-    case DType::i64: return run<int64_t>(g, a, b, c, bias);
+    case DType::i64: return run<uint64_t>(g, a, b, c, bias);
     case DType::i32: return run_narrow<int32_t>(g, a, b, c, bias);
     case DType::i16: return run_narrow<int16_t>(g, a, b, c, bias);
     case DType::i8: return run_narrow<int8_t>(g, a, b, c, bias);
@@ -105,6 +129,9 @@ void gemm_builtin(DType dtype, const Gemm& g, const void* a, const void* b, void
 }
 
 void gemm(DType dtype, const Gemm& g, const void* a, const void* b, void* c, const void* bias) {
+  const bool some = g.m > 1 && g.n > 1 && g.k > 0 && g.batch > 0;
+  if (some && (dtype == DType::f32 || dtype == DType::bf16) && by_dnn(dtype, g, a, b, c, bias))
+    return;
   gemm_builtin(dtype, g, a, b, c, bias);
 }
 

@@ -1,5 +1,5 @@
 // The three ways to compute one product (batch 1, m, n, k > 0), by shape; gemm.cpp chooses. S is
-// what the matrices hold: double, float, bf16, f16 or an integer. Instantiated in gemm_float.cpp,
+// what the matrices hold: double, float, bf16, f16 or uint64_t. Instantiated in gemm_float.cpp,
 // gemm_double.cpp, gemm_half.cpp and gemm_int.cpp.
 #pragma once
 #include "cpu/gemm.h"
@@ -27,7 +27,7 @@ struct Product {
 /// Packed panels, blocked for the caches, tiles of C shared among the threads.
 template <class S>
 void gemm_blocked(const Product<S>& p);
-/// One thread, hardly any packing: for products that fit the nearest cache.
+/// Hardly any packing: for products that fit the near caches, and for few rows.
 template <class S>
 void gemm_small(const Product<S>& p);
 /// m == 1 or n == 1: one pass over the matrix at the speed of memory.

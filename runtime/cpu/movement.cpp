@@ -119,17 +119,43 @@ void run_as(const Plan& p, const Tensor& dst, const Tensor& src) {
   }
 }
 
+template <class U>
+void band_rows(const Tensor& y, const Tensor& x, int64_t low, int64_t high) {
+  const int last = y.rank() - 1;
+  const int64_t cols = y.shape()[last], step = y.strides()[last], stride = x.strides()[last];
+  const Shape outer(y.shape().begin(), y.shape().end() - 1);
+  const Strides to(y.strides().begin(), y.strides().end() - 1);
+  const Strides from(x.strides().begin(), x.strides().end() - 1);
+  parallel_for(y.numel() / cols, std::max<int64_t>(1, kGrain / cols), [&](int64_t begin, int64_t end) {
+    Walk<2> walk(outer, {&to, &from}, begin);
+    for (int64_t i = begin; i < end; ++i, walk.next()) {
+      U* t = y.data_as<U>() + walk.offset[0];
+      const U* f = x.data_as<U>() + walk.offset[1];
+      const int64_t row = walk.at(last - 1);
+      const int64_t first = std::clamp<int64_t>(row + low, 0, cols);
+      const int64_t behind = std::clamp<int64_t>(row + high + 1, first, cols);
+      const U zero = 0;
+      copy_row(t, step, &zero, 0, first);
+      if (t != f) copy_row(t + first * step, step, f + first * stride, stride, behind - first);
+      copy_row(t + behind * step, step, &zero, 0, cols - behind);
+    }
+  });
+}
+
 }  // namespace
+
+void keep_band(const Tensor& y, const Tensor& x, int64_t low, int64_t high) {
+  if (y.numel() == 0) return;
+  const int64_t far = y.size(-1) + y.size(-2);  // beyond every diagonal; keeps the sums above small
+  low = std::clamp(low, -far, far);
+  high = std::clamp(high, -far, far);
+  with_unit(y.dtype(), [&]<class U>() { band_rows<U>(y, x, low, high); });
+}
 
 void copy_strided(const Tensor& dst, const Tensor& src) {
   if (dst.numel() == 0) return;
   const Plan p = make_plan(dst, src);
-  switch (size_of(dst.dtype())) {
-    case 8: return run_as<uint64_t>(p, dst, src);
-    case 4: return run_as<uint32_t>(p, dst, src);
-    case 2: return run_as<uint16_t>(p, dst, src);
-    default: return run_as<uint8_t>(p, dst, src);
-  }
+  with_unit(dst.dtype(), [&]<class U>() { run_as<U>(p, dst, src); });
 }
 
 void clear(const Tensor& dst) {

@@ -10,6 +10,22 @@ void copy_strided(const Tensor& dst, const Tensor& src);
 /// All bytes 0. Contiguous tensors only.
 void clear(const Tensor& dst);
 
+/// The matrices in the last two dims: y = x where low <= column - row <= high, else 0. Any strides; y
+/// may be x.
+void keep_band(const Tensor& y, const Tensor& x, int64_t low, int64_t high);
+
+/// Calls f.operator()<U>() with the unsigned integer type of the dtype's size: what is only moved
+/// needs no other.
+template <class F>
+void with_unit(DType d, F&& f) {
+  switch (size_of(d)) {
+    case 8: return f.template operator()<uint64_t>();
+    case 4: return f.template operator()<uint32_t>();
+    case 2: return f.template operator()<uint16_t>();
+    default: return f.template operator()<uint8_t>();
+  }
+}
+
 /// Counts through the indices of a shape in row-major order and keeps offsets of N operands in step.
 template <int N>
 class Walk {

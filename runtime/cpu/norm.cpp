@@ -50,43 +50,62 @@ RILLE_CLONES void normalise_row(const A* x, const A* w, const A* b, Stats<A> s, 
 }
 
 template <class A>
-RILLE_CLONES void add_affine_grads(const A* x, const A* dy, Stats<A> s, A* dw, A* db, int64_t n) {
-  if (dw) {
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) dw[i] += dy[i] * ((x[i] - s.mean) * s.rstd);
-  }
-  if (db) {
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) db[i] += dy[i];
-  }
-}
+struct Sums {
+  A g, gx;  // of the gradient of xhat, and of its product with x - mean
+};
 
-// g(i) is the gradient of xhat[i].
-template <class A, bool kCentred, class G>
-[[gnu::always_inline]] inline void dx_row_of(const A* x, G g, Stats<A> s, A* dx, int64_t n) {
+// g(i) is the gradient of xhat[i]. dw and db, which rows share, are summed on the way.
+template <class A, class G>
+[[gnu::always_inline]] inline Sums<A> sums_of(const A* x, const A* dy, G g, Stats<A> s, A* dw,
+                                              A* db, int64_t n) {
   A sum_g = 0, sum_gx = 0;
+  if (dw && db) {
+#pragma omp simd reduction(+ : sum_g, sum_gx)
+    for (int64_t i = 0; i < n; ++i) {
+      const A centred = x[i] - s.mean;
+      sum_g += g(i);
+      sum_gx += g(i) * centred;
+      dw[i] += dy[i] * (centred * s.rstd);
+      db[i] += dy[i];
+    }
+    return {sum_g, sum_gx};
+  }
 #pragma omp simd reduction(+ : sum_g, sum_gx)
   for (int64_t i = 0; i < n; ++i) {
     sum_g += g(i);
     sum_gx += g(i) * (x[i] - s.mean);
   }
-  const A mean_g = kCentred ? sum_g / static_cast<A>(n) : A(0);
-  const A mean_gx = sum_gx * s.rstd / static_cast<A>(n);
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) {
-    const A xhat = (x[i] - s.mean) * s.rstd;
-    dx[i] = s.rstd * (g(i) - mean_g - xhat * mean_gx);
-  }
+  for (int64_t i = 0; i < (dw ? n : 0); ++i) dw[i] += dy[i] * ((x[i] - s.mean) * s.rstd);
+#pragma omp simd
+  for (int64_t i = 0; i < (db ? n : 0); ++i) db[i] += dy[i];
+  return {sum_g, sum_gx};
+}
+
+template <class A>
+RILLE_CLONES Sums<A> sums_row(const A* x, const A* dy, const A* w, Stats<A> s, A* dw, A* db,
+                              int64_t n) {
+  if (w)
+    return sums_of(
+        x, dy, [=](int64_t i) { return dy[i] * w[i]; }, s, dw, db, n);
+  return sums_of(
+      x, dy, [=](int64_t i) { return dy[i]; }, s, dw, db, n);
 }
 
 template <class A, bool kCentred>
-RILLE_CLONES void dx_row(const A* x, const A* dy, const A* w, Stats<A> s, A* dx, int64_t n) {
-  if (w)
-    dx_row_of<A, kCentred>(
-        x, [=](int64_t i) { return dy[i] * w[i]; }, s, dx, n);
-  else
-    dx_row_of<A, kCentred>(
-        x, [=](int64_t i) { return dy[i]; }, s, dx, n);
+RILLE_CLONES void dx_row(const A* x, const A* dy, const A* w, Stats<A> s, Sums<A> sums, A* dx,
+                         int64_t n) {
+  const A count = static_cast<A>(n);
+  const A mean_g = kCentred ? sums.g / count : A(0), mean_gx = sums.gx * s.rstd / count;
+  if (w) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i)
+      dx[i] = s.rstd * (dy[i] * w[i] - mean_g - (x[i] - s.mean) * s.rstd * mean_gx);
+  } else {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i)
+      dx[i] = s.rstd * (dy[i] - mean_g - (x[i] - s.mean) * s.rstd * mean_gx);
+  }
 }
 
 template <class A>
@@ -152,9 +171,9 @@ void backward_rows(const Backward& b, const A* w, int64_t begin, int64_t end, A*
     const A *x = value.at(r * b.n), *dy = slope.at(r * b.n);
     const Stats<A> s{kCentred ? static_cast<const A*>(b.mean)[r] : A(0),
                      static_cast<const A*>(b.rstd)[r]};
-    add_affine_grads(x, dy, s, dw, db, b.n);
+    const Sums<A> sums = sums_row(x, dy, w, s, dw, db, b.n);
     if (!b.grads.dx) continue;
-    dx_row<A, kCentred>(x, dy, w, s, out.at(r * b.n), b.n);
+    dx_row<A, kCentred>(x, dy, w, s, sums, out.at(r * b.n), b.n);
     out.done();
   }
 }

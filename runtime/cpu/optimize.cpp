@@ -77,6 +77,8 @@ A* state_at(const StepTensor& t, int i, int64_t at) {
   return t.state[i] ? static_cast<A*>(t.state[i]) + at : nullptr;
 }
 
+// In the loops below all loads come before the first store: the buffers of a step often lie at the
+// same place of a page, and a load then waits for a store that it only seems to depend on.
 template <class A>
 struct SgdNumbers {
   A lr, momentum, gain, decay, scale;
@@ -94,9 +96,9 @@ RILLE_CLONES void sgd_first(const SgdNumbers<A> o, const A* grad, A* w, A* b, in
   const A g_part = o.nesterov ? A(1) + o.momentum : A(1);
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    const A g = o.scale * grad[i] + o.decay * w[i];
+    const A before = w[i], g = o.scale * grad[i] + o.decay * before;
     b[i] = g;
-    w[i] -= o.lr * (g_part * g);
+    w[i] = before - o.lr * (g_part * g);
   }
 }
 
@@ -104,9 +106,10 @@ template <class A, bool kNesterov>
 RILLE_CLONES void sgd_momentum(const SgdNumbers<A> o, const A* grad, A* w, A* b, int64_t n) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    const A g = o.scale * grad[i] + o.decay * w[i], now = o.momentum * b[i] + o.gain * g;
+    const A before = w[i], g = o.scale * grad[i] + o.decay * before;
+    const A now = o.momentum * b[i] + o.gain * g;
     b[i] = now;
-    w[i] -= o.lr * (kNesterov ? g + o.momentum * now : now);
+    w[i] = before - o.lr * (kNesterov ? g + o.momentum * now : now);
   }
 }
 
@@ -132,12 +135,13 @@ RILLE_CLONES void adam_piece(const AdamNumbers<A> o, const A* grad, A* w, A* m, 
                              int64_t n) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    const A g = o.scale * grad[i] + o.decay * w[i];
-    m[i] = o.beta1 * m[i] + o.rest1 * g;
-    v[i] = o.beta2 * v[i] + o.rest2 * (g * g);
-    A u = v[i];
+    const A before = w[i], g = o.scale * grad[i] + o.decay * before;
+    const A mean = o.beta1 * m[i] + o.rest1 * g, square = o.beta2 * v[i] + o.rest2 * (g * g);
+    A u = square;
     if (kAmsgrad) most[i] = u = most[i] >= u ? most[i] : u;
-    w[i] = o.shrink * w[i] - o.rate * m[i] / (std::sqrt(u) * o.root + o.eps);
+    m[i] = mean;
+    v[i] = square;
+    w[i] = o.shrink * before - o.rate * mean / (std::sqrt(u) * o.root + o.eps);
   }
 }
 

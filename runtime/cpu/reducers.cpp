@@ -77,9 +77,6 @@ template <class A> struct AllOf : Base<A, Plus, A, int64_t> {
   A map(A x, A) const { return x == A(0) ? A(1) : A(0); }
   int64_t done(int64_t t, A) const { return t == 0; }
 };
-template <class A> struct ValidCount : Base<A, Plus, A, int64_t> {
-  A map(A x, A) const { return x == x ? A(1) : A(0); }
-};
 template <class A> struct ValidSum : Base<A, Plus> {
   A map(A x, A) const { return x == x ? x : A(0); }
 };
@@ -114,7 +111,7 @@ template <class A> struct StdOf : VarOf<A> {
 template <class A> struct LogSumExpOf : Base<A, Plus> {
   static constexpr bool has_param = true;
   // An infinite maximum would make inf - inf of the elements that have it.
-  static A finite(A m) { return m - m == A(0) || m != m ? m : A(0); }
+  static A finite(A m) { return math::fabs(m) == std::numeric_limits<A>::infinity() ? A(0) : m; }
   A map(A x, A m) const { return fast_exp(x - finite(m)); }
   double done(double t, A m) const { return std::log(t) + static_cast<double>(finite(m)); }
 };
@@ -271,7 +268,6 @@ void fold(Fold what, const Tensor& x, DimSet dims, DType as, const Tensor& y, do
     case Fold::std: return floats<StdOf>(c, as);
     case Fold::logsumexp: return floats<LogSumExpOf>(c, as);
     case Fold::valid_sum: return floats<ValidSum>(c, as);
-    case Fold::valid_count: return floats<ValidCount>(c, as);
   }
 }
 

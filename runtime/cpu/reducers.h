@@ -17,7 +17,6 @@ enum class Fold {
   var, std,           // sum (x - param)^2 divided by `number`, and its root
   logsumexp,          // param + log(sum exp(x - param)), the param being the maximum
   valid_sum,          // x, without nan
-  valid_count,        // number of elements that are not nan
 };
 
 /// y = fold of x over `dims`, elements read as the compute type of `as`. `param` holds one value of

@@ -34,31 +34,31 @@ inline const char* element(const void* base, DType d, int64_t i) {
 template <class A>
 class RowReader {
  public:
-  RowReader(DType d, const void* base, int64_t n, int64_t stride = 1)
-      : dtype_(d), base_(base), n_(n), stride_(stride), row_(in_place() ? 0 : n) {}
+  RowReader(DType d, const void* base, int64_t n)
+      : dtype_(d), base_(base), n_(n), row_(in_place() ? 0 : n) {}
 
   /// The row that starts at element `offset`; valid until the next call.
   const A* at(int64_t offset) {
     const char* from = element(base_, dtype_, offset);
     if (in_place()) return reinterpret_cast<const A*>(from);
-    gather(dtype_, from, stride_, n_, kDType<A>, row_.data());
+    convert(dtype_, from, kDType<A>, row_.data(), n_);
     return row_.data();
   }
 
  private:
-  bool in_place() const { return dtype_ == kDType<A> && stride_ == 1; }
+  bool in_place() const { return dtype_ == kDType<A>; }
 
   DType dtype_;
   const void* base_;
-  int64_t n_, stride_;
+  int64_t n_;
   Scratch<A> row_;
 };
 
 template <class A>
 class RowWriter {
  public:
-  RowWriter(DType d, void* base, int64_t n, int64_t stride = 1)
-      : dtype_(d), base_(base), n_(n), stride_(stride), row_(in_place() ? 0 : n) {}
+  RowWriter(DType d, void* base, int64_t n)
+      : dtype_(d), base_(base), n_(n), row_(in_place() ? 0 : n) {}
 
   /// Where to put the row that starts at element `offset`; done() moves it there.
   A* at(int64_t offset) {
@@ -66,15 +66,15 @@ class RowWriter {
     return in_place() ? reinterpret_cast<A*>(to_) : row_.data();
   }
   void done() {
-    if (!in_place()) scatter(kDType<A>, row_.data(), n_, dtype_, to_, stride_);
+    if (!in_place()) convert(kDType<A>, row_.data(), dtype_, to_, n_);
   }
 
  private:
-  bool in_place() const { return dtype_ == kDType<A> && stride_ == 1; }
+  bool in_place() const { return dtype_ == kDType<A>; }
 
   DType dtype_;
   void* base_;
-  int64_t n_, stride_;
+  int64_t n_;
   Scratch<A> row_;
   char* to_ = nullptr;
 };

@@ -6,6 +6,7 @@
 #include "cpu/reduce_row.h"
 #include "cpu/row_access.h"
 #include "cpu/rows.h"
+#include "cpu/softmax_columns.h"
 
 namespace rille::cpu {
 namespace {
@@ -68,10 +69,6 @@ RILLE_CLONES void log_softmax_backward_row(const A* y, const A* dy, A* dx, int64
   for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] - fast_exp(y[i]) * sum;
 }
 
-int64_t offset_of(Axis axis, int64_t row) {
-  return row / axis.inner * axis.n * axis.inner + row % axis.inner;
-}
-
 template <class A>
 using RowMap = void (*)(const A*, A*, int64_t);
 template <class A>
@@ -79,12 +76,11 @@ using RowMap2 = void (*)(const A*, const A*, A*, int64_t);
 
 template <class A>
 void map_rows(DType d, const void* x, void* y, Axis axis, RowMap<A> map) {
-  parallel_for(axis.outer * axis.inner, rows_per_chunk(axis.n), [&](int64_t begin, int64_t end) {
-    RowReader<A> in(d, x, axis.n, axis.inner);
-    RowWriter<A> out(d, y, axis.n, axis.inner);
+  parallel_for(axis.outer, rows_per_chunk(axis.n), [&](int64_t begin, int64_t end) {
+    RowReader<A> in(d, x, axis.n);
+    RowWriter<A> out(d, y, axis.n);
     for (int64_t r = begin; r < end; ++r) {
-      const int64_t at = offset_of(axis, r);
-      map(in.at(at), out.at(at), axis.n);
+      map(in.at(r * axis.n), out.at(r * axis.n), axis.n);
       out.done();
     }
   });
@@ -92,12 +88,11 @@ void map_rows(DType d, const void* x, void* y, Axis axis, RowMap<A> map) {
 
 template <class A>
 void map_rows(DType d, const void* y, const void* dy, void* dx, Axis axis, RowMap2<A> map) {
-  parallel_for(axis.outer * axis.inner, rows_per_chunk(axis.n), [&](int64_t begin, int64_t end) {
-    RowReader<A> value(d, y, axis.n, axis.inner), slope(d, dy, axis.n, axis.inner);
-    RowWriter<A> out(d, dx, axis.n, axis.inner);
+  parallel_for(axis.outer, rows_per_chunk(axis.n), [&](int64_t begin, int64_t end) {
+    RowReader<A> value(d, y, axis.n), slope(d, dy, axis.n);
+    RowWriter<A> out(d, dx, axis.n);
     for (int64_t r = begin; r < end; ++r) {
-      const int64_t at = offset_of(axis, r);
-      map(value.at(at), slope.at(at), out.at(at), axis.n);
+      map(value.at(r * axis.n), slope.at(r * axis.n), out.at(r * axis.n), axis.n);
       out.done();
     }
   });
@@ -106,29 +101,33 @@ void map_rows(DType d, const void* y, const void* dy, void* dx, Axis axis, RowMa
 }  // namespace
 
 void softmax(DType d, const void* x, void* y, Axis axis) {
+  if (axis.inner != 1) return over_columns(Columns::softmax, d, x, nullptr, y, axis);
   with_accumulator(d, [&]<class A>() { map_rows<A>(d, x, y, axis, softmax_row<A>); });
 }
 
 void log_softmax(DType d, const void* x, void* y, Axis axis) {
+  if (axis.inner != 1) return over_columns(Columns::log_softmax, d, x, nullptr, y, axis);
   with_accumulator(d, [&]<class A>() { map_rows<A>(d, x, y, axis, log_softmax_row<A>); });
 }
 
 void softmax_backward(DType d, const void* y, const void* dy, void* dx, Axis axis) {
+  if (axis.inner != 1) return over_columns(Columns::softmax_backward, d, y, dy, dx, axis);
   with_accumulator(d, [&]<class A>() { map_rows<A>(d, y, dy, dx, axis, softmax_backward_row<A>); });
 }
 
 void log_softmax_backward(DType d, const void* y, const void* dy, void* dx, Axis axis) {
+  if (axis.inner != 1) return over_columns(Columns::log_softmax_backward, d, y, dy, dx, axis);
   with_accumulator(
       d, [&]<class A>() { map_rows<A>(d, y, dy, dx, axis, log_softmax_backward_row<A>); });
 }
 
 void logsumexp(DType d, const void* x, void* y, Axis axis) {
+  if (axis.inner != 1) return over_columns(Columns::logsumexp, d, x, nullptr, y, axis);
   with_accumulator(d, [&]<class A>() {
-    const int64_t rows = axis.outer * axis.inner;
-    parallel_for(rows, rows_per_chunk(axis.n), [&](int64_t begin, int64_t end) {
-      RowReader<A> in(d, x, axis.n, axis.inner);
+    parallel_for(axis.outer, rows_per_chunk(axis.n), [&](int64_t begin, int64_t end) {
+      RowReader<A> in(d, x, axis.n);
       for (int64_t r = begin; r < end; ++r) {
-        const A value = logsumexp_row(in.at(offset_of(axis, r)), axis.n);
+        const A value = logsumexp_row(in.at(r * axis.n), axis.n);
         convert(kDType<A>, &value, d, element(y, d, r), 1);
       }
     });

@@ -82,6 +82,12 @@ SafetensorsFile::SafetensorsFile(const std::string& path, const SafetensorsLimit
   SafetensorsHeader header = parse_safetensors_header(
       text, file_.size() - kHeaderStart - text.size(), file_.path(), limits);
   entries_ = std::move(header.entries);
+  index_names();
+  read_checksums(header.metadata);
+  metadata_ = std::move(header.metadata);
+}
+
+void SafetensorsFile::index_names() {
   by_name_.resize(entries_.size());
   std::iota(by_name_.begin(), by_name_.end(), 0u);
   const auto name = [this](uint32_t i) -> const std::string& { return entries_[i].name; };
@@ -90,9 +96,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path, const SafetensorsLimit
   const auto twice = std::adjacent_find(by_name_.begin(), by_name_.end(),
                                         [&](uint32_t a, uint32_t b) { return name(a) == name(b); });
   if (twice != by_name_.end())
-    throw format_error("'{}' holds tensor '{}' twice", shown(path), shown(name(*twice)));
-  read_checksums(header.metadata);
-  metadata_ = std::move(header.metadata);
+    throw format_error("'{}' holds tensor '{}' twice", shown(path()), shown(name(*twice)));
 }
 
 const TensorEntry* SafetensorsFile::find(std::string_view name) const {
@@ -113,17 +117,16 @@ void SafetensorsFile::read_checksums(Metadata& metadata) {
         .hint("if another program wrote it, have it drop the metadata 'rille.crc32c*'");
 
   const Value parsed = parse_json(sums->second);
-  const auto* table = parsed.get<Table>();
-  checksums_.resize(entries_.size());
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    const auto found =
-        table ? table->fields.find(entries_[i].name) : decltype(table->fields.end())();
-    const auto* text =
-        table && found != table->fields.end() ? found->second.get<std::string>() : nullptr;
-    const auto sum = text ? parse_crc(*text) : std::nullopt;
-    if (!sum)
-      throw torn("'{}' tensor '{}' has no checksum", shown(path()), shown(entries_[i].name));
-    checksums_[i] = *sum;
+  const Table* table = parsed.get<Table>();
+  const auto sum_of = [&](const std::string& name) -> std::optional<uint32_t> {
+    const auto it = table->fields.find(name);
+    const auto* text = it != table->fields.end() ? it->second.get<std::string>() : nullptr;
+    return text ? parse_crc(*text) : std::nullopt;
+  };
+  for (const TensorEntry& e : entries_) {
+    const auto sum = table ? sum_of(e.name) : std::nullopt;
+    if (!sum) throw torn("'{}' tensor '{}' has no checksum", shown(path()), shown(e.name));
+    checksums_.push_back(*sum);
   }
   if (table && table->fields.size() > entries_.size())
     throw torn("'{}' has checksums of tensors that it lacks", shown(path()));

@@ -67,6 +67,7 @@ class SafetensorsFile {
 
  private:
   class Mapping;
+  void index_names();
   void read_checksums(Metadata& metadata);
   void check(const TensorEntry& entry, uint32_t crc) const;
 

@@ -6,6 +6,9 @@
 #include "ops/tape.h"
 
 namespace rille {
+
+extern const bool ops_listed;  // ops/registry.cpp: makes the linker take it along
+
 namespace {
 
 struct Inputs {
@@ -87,6 +90,8 @@ void record(const OpInfo& op, const void* args, Results& out, std::span<Tensor> 
 }
 
 void run(const OpInfo& op, const void* args, Results& out, Context& context) {
+  if (!op.construct) [[unlikely]]
+    throw internal_error("an op is missing in its family's list ({})", ops_listed);
   const Inputs in = examine(op, args);
   const bool grad_mode = context.flags & kGrad;
   const bool taping = grad_mode && in.needs && (op.differentiable || !op.no_gradient.empty());
@@ -179,7 +184,7 @@ void check_fits(const Meta& m, const Tensor& dest) {
 void mark_written(const Tensor& dest, const OpInfo& op) {
   Storage& s = *dest.storage().get();
   ++s.version;
-  s.written_by = op.name.data();
+  s.written_by = op.in_place_name.c_str();
   s.written_at = Context::current().site();
 }
 
@@ -209,7 +214,7 @@ Tensor call_in_place(const OpInfo& op, const void* given) {
   try {
     const Inputs in = examine(op, given);
     const bool taping = (context.flags & kGrad) && in.needs && op.differentiable;
-    if (context.flags & kGrad) refuse_leaf(dest, op.name);
+    if (context.flags & kGrad) refuse_leaf(dest, op.in_place_name);
     if (dest.storage() && dest.storage()->read_only)
       throw fail(Kind::state, "E_READONLY", "the tensor's memory may only be read");
     ArgBlock drawn;
@@ -231,7 +236,7 @@ Tensor call_in_place(const OpInfo& op, const void* given) {
     }
     return dest;
   } catch (Error& e) {
-    e.op(op.name);
+    e.op(op.in_place_name);
     throw;
   }
 }

@@ -64,6 +64,8 @@ template <> inline constexpr ArgKind kind_of<std::optional<Position>> = ArgKind:
 template <> inline constexpr ArgKind kind_of<Sizes> = ArgKind::sizes;
 template <> inline constexpr ArgKind kind_of<std::optional<Sizes>> = ArgKind::maybe_sizes;
 template <> inline constexpr ArgKind kind_of<PerDim> = ArgKind::per_dim;
+template <> inline constexpr ArgKind kind_of<Padding> = ArgKind::padding;
+template <> inline constexpr ArgKind kind_of<Counts> = ArgKind::counts;
 template <> inline constexpr ArgKind kind_of<Draw> = ArgKind::draw;
 
 // ---- what the path reads off an op ---------------------------------------------------------------
@@ -137,9 +139,10 @@ struct Back {
   }
 };
 
+/// The op's record: empty until its family is listed (ops/register.h), which happens before main.
 template <class O>
 struct OpRecord {
-  static OpInfo info;  // defined where ops/register.h is included: the family's .cpp
+  inline static OpInfo info;
 };
 
 /// Adds samples by name: add(list, Silu::Args{.x = grid({4}, -3, 3)}).

@@ -53,12 +53,30 @@ struct PerDim {
   explicit PerDim(const Dims& d) : list(d) {}
   int64_t operator[](int i) const { return list[list.size() == 1 ? 0 : i]; }
 };
+/// One integer, or a list of any length.
+struct Counts {
+  std::vector<int64_t> list;
+  Counts() = default;
+  Counts(std::initializer_list<int64_t> d) : list(d) {}
+  explicit Counts(std::span<const int64_t> d) : list(d.begin(), d.end()) {}
+};
+
+/// What stands around an image: numbers as in PerDim, or a word.
+struct Padding {
+  enum class Word { none, same, valid };
+  Dims list = {0};
+  Word word = Word::none;
+  Padding() = default;
+  Padding(std::initializer_list<int64_t> d) : list(d) {}
+  explicit Padding(const Dims& d) : list(d) {}
+  explicit Padding(Word w) : word(w) {}
+};
 
 enum class ArgKind : uint8_t {
   tensor, maybe_tensor, tensors,
   number, maybe_number, numbers, integer, maybe_integer, boolean, text,
   choice, dtype, maybe_dtype, maybe_device,
-  axis, maybe_axis, axes, position, maybe_position, sizes, maybe_sizes, per_dim,
+  axis, maybe_axis, axes, position, maybe_position, sizes, maybe_sizes, per_dim, padding, counts,
   draw,  // hidden: filled in by the call path
 };
 
@@ -129,6 +147,7 @@ using Kernel = void (*)(const void* args, Tensor* outs, Tensor* saved);
 
 struct OpInfo {
   std::string_view name, doc, example, family;
+  std::string in_place_name;    // "add_"
   std::vector<FieldInfo> fields;
   Autocast autocast = Autocast::follow;
 
@@ -177,7 +196,9 @@ void each_tensor(const OpInfo& op, const void* args, F&& f) {
   }
 }
 
-/// The op's default for a field, as the help page shows it: "1e-05", "'mean'", "nil".
+/// A field's value in an argument block, as the help page shows it: "1e-05", "'mean'", "nil".
+std::string value_text(const FieldInfo& field, const void* args);
+/// The same of the op's default.
 std::string default_text(const OpInfo& op, const FieldInfo& field);
 /// "layer_norm(x, {weight, bias, eps = 1e-05})"
 std::string signature(const OpInfo& op);

@@ -5,6 +5,10 @@
 namespace rille {
 
 DType result_type(std::initializer_list<const Tensor*> operands) {
+  const Tensor& first = **operands.begin();
+  bool alike = !first.is_number();
+  for (const Tensor* t : operands) alike &= t->dtype() == first.dtype();
+  if (alike) return first.dtype();
   // One dtype for each degree of say: dimensioned tensors, 0-d tensors, numbers.
   std::optional<DType> says[3];
   for (const Tensor* t : operands) {

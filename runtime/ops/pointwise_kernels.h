@@ -161,6 +161,12 @@ Tensor Slope<O, N>::second(const Args& a, const Tensor& dy) {
 }
 
 template <class O>
+  requires HasSlope<O>
+struct Companions<O> {
+  using type = OpList<Slope<O, 1>, Slope<O, 2>, Slope<O, 3>>;
+};
+
+template <class O>
 template <class A>
 void Unary<O>::cpu(const A& a, Tensor& y) {
   const detail::ValueOf<typename O::Fn> f{O::fn(a)};

@@ -87,6 +87,7 @@ OpInfo make_info() {
   static_assert(HasMeaning<O>, "an op needs a kernel (cpu or view), or compose");
   OpInfo i;
   i.name = O::name;
+  i.in_place_name = std::string(O::name) + "_";
   i.doc = O::doc;
   if constexpr (requires { O::example; }) i.example = O::example;
   const Args probe{};
@@ -135,13 +136,23 @@ OpInfo make_info() {
   return i;
 }
 
+/// Ops that come with another one, unlisted: the derivatives of a pointwise op.
 template <class O>
-OpInfo OpRecord<O>::info = make_info<O>();
+struct Companions {
+  using type = OpList<>;
+};
+
+template <class... O>
+void fill_records(OpList<O...>, [[maybe_unused]] std::string_view family) {
+  ((OpRecord<O>::info = make_info<O>(), OpRecord<O>::info.family = family,
+    fill_records(typename Companions<O>::type{}, family)),
+   ...);
+}
 
 /// The records of a family, in order; each family's .cpp offers them to ops/registry.cpp.
 template <class... O>
-std::vector<const OpInfo*> list_ops(OpList<O...>, std::string_view family) {
-  ((OpRecord<O>::info.family = family), ...);
+std::vector<const OpInfo*> list_ops(OpList<O...> ops, std::string_view family) {
+  fill_records(ops, family);
   return {&OpRecord<O>::info...};
 }
 

@@ -11,15 +11,31 @@ std::vector<const OpInfo*> collect() {
   constexpr OpFamily (*families[])() = {
       family_activation,  //
       family_arith,  //
+      family_arrange,  //
       family_binary,  //
       family_bitwise,  //
       family_cast,  //
       family_compare,  //
+      family_conv,  //
       family_create,  //
+      family_cross_entropy,  //
+      family_embedding,  //
+      family_extreme,  //
+      family_index,  //
+      family_mask,  //
       family_math,  //
+      family_matmul,  //
+      family_norm,  //
+      family_order,  //
       family_reduce,  //
       family_rounding,  //
+      family_scan,  //
+      family_scatter,  //
+      family_search,  //
       family_select,  //
+      family_shape,  //
+      family_slice,  //
+      family_softmax,  //
       family_strided,  //
       family_trig,  //
       family_view,  //
@@ -32,6 +48,10 @@ std::vector<const OpInfo*> collect() {
 }
 
 }  // namespace
+
+// Ops are called through their records alone, so these must stand before anybody calls one.
+extern const bool ops_listed;
+const bool ops_listed = !all_ops().empty();
 
 std::span<const OpInfo* const> all_ops() {
   static const std::vector<const OpInfo*> ops = collect();

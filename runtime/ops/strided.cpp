@@ -79,14 +79,14 @@ Tensor outline(const Shape& shape, DType dtype) {
 
 Tensor place(const Tensor& dy, const Shape& shape, const View& v) {
   return call<StridedPlace>(
-      {.x = dy, .shape = Sizes(shape), .stride = Sizes(v.strides), .offset = v.offset});
+      {.x = dy, .shape = Sizes(shape), .strides = Sizes(v.strides), .offset = v.offset});
 }
 
 Tensor look_at(const Tensor& x, const View& v) {
   const Tensor flat = contiguous(x);
   return call<AsStrided>({.x = flat,
                           .size = Sizes(v.shape),
-                          .stride = Sizes(v.strides),
+                          .strides = Sizes(v.strides),
                           .offset = flat.offset() + v.offset});
 }
 
@@ -97,8 +97,8 @@ View AsStrided::view(const Args& a) {
   const int64_t elements = a.x.is_meta() || !a.x.storage()
                                ? INT64_MAX
                                : static_cast<int64_t>(a.x.storage()->bytes / size_of(a.x.dtype()));
-  check_look(a.size.list, a.stride.list, offset, elements);
-  return {a.size.list, a.stride.list, offset};
+  check_look(a.size.list, a.strides.list, offset, elements);
+  return {a.size.list, a.strides.list, offset};
 }
 
 namespace {
@@ -125,27 +125,27 @@ Tensor memory_gradient(const Tensor& dy, const View& y, const View& x) {
 
 AsStrided::Args AsStrided::grad(const Back<AsStrided>& b) {
   const Tensor& x = b.a.x;
-  if (x.numel() == 0) return {.x = autograd::engine_ops().zeros_like(x), .size = {}, .stride = {}};
-  const View y{b.a.size.list, b.a.stride.list, b.a.offset.value_or(x.offset())};
-  return {.x = memory_gradient(b.dy, y, {x.shape(), x.strides(), x.offset()}), .size = {}, .stride = {}};
+  if (x.numel() == 0) return {.x = autograd::engine_ops().zeros_like(x), .size = {}, .strides = {}};
+  const View y{b.a.size.list, b.a.strides.list, b.a.offset.value_or(x.offset())};
+  return {.x = memory_gradient(b.dy, y, {x.shape(), x.strides(), x.offset()}), .size = {}, .strides = {}};
 }
 void AsStrided::samples(SampleList& s) {
-  add_sample<AsStrided>(s, {.x = grid({3, 4}, -1, 1), .size = {2, 2}, .stride = {1, 5}, .offset = 1});
-  add_sample<AsStrided>(s, {.x = grid({8}, -1, 1), .size = {3, 4}, .stride = {2, 1}});
-  add_sample<AsStrided>(s, {.x = strided(grid({3, 4}, -1, 1)), .size = {2, 3}, .stride = {4, 2}});
-  add_sample<AsStrided>(s, {.x = grid({4}, -1, 1), .size = {0, 2}, .stride = {1, 1}});
-  add_sample<AsStrided>(s, {.x = grid({4}, -1, 1), .size = {}, .stride = {}, .offset = 2});
+  add_sample<AsStrided>(s, {.x = grid({3, 4}, -1, 1), .size = {2, 2}, .strides = {1, 5}, .offset = 1});
+  add_sample<AsStrided>(s, {.x = grid({8}, -1, 1), .size = {3, 4}, .strides = {2, 1}});
+  add_sample<AsStrided>(s, {.x = strided(grid({3, 4}, -1, 1)), .size = {2, 3}, .strides = {4, 2}});
+  add_sample<AsStrided>(s, {.x = grid({4}, -1, 1), .size = {0, 2}, .strides = {1, 1}});
+  add_sample<AsStrided>(s, {.x = grid({4}, -1, 1), .size = {}, .strides = {}, .offset = 2});
 }
 
 // ---- strided_place -------------------------------------------------------------------------------
 
 Meta StridedPlace::infer(const Args& a) {
-  check_look(a.x.shape(), a.stride.list, a.offset, checked_numel(a.shape.list));
+  check_look(a.x.shape(), a.strides.list, a.offset, checked_numel(a.shape.list));
   return meta_of(a.shape.list, a.x.dtype(), a.x);
 }
 void StridedPlace::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
-  const View v{a.x.shape(), a.stride.list, a.offset};
+  const View v{a.x.shape(), a.strides.list, a.offset};
   if (y.numel() > a.x.numel() || may_overlap(v.shape, v.strides)) cpu::clear(y);
   if (a.x.numel() == 0) return;
   if (!may_overlap(v.shape, v.strides)) return cpu::copy_strided(region_of(y, v), a.x);
@@ -159,22 +159,22 @@ void StridedPlace::cpu(const Args& a, Tensor& y) {
   if (sum != y.dtype()) copy_converted(y, wide);
 }
 StridedPlace::Args StridedPlace::grad(const Back<StridedPlace>& b) {
-  return {.x = look_at(b.dy, {b.a.x.shape(), b.a.stride.list, b.a.offset}), .shape = {}, .stride = {}};
+  return {.x = look_at(b.dy, {b.a.x.shape(), b.a.strides.list, b.a.offset}), .shape = {}, .strides = {}};
 }
 void StridedPlace::samples(SampleList& s) {
-  add_sample<StridedPlace>(s, {.x = grid({2, 3}, -1, 1), .shape = {3, 4}, .stride = {4, 1}, .offset = 4});
-  add_sample<StridedPlace>(s, {.x = grid({3, 3}, -1, 1), .shape = {5}, .stride = {1, 1}});
-  add_sample<StridedPlace>(s, {.x = strided(grid({2, 3}, -1, 1)), .shape = {6}, .stride = {1, 2}});
-  add_sample<StridedPlace>(s, {.x = grid({0}, -1, 1), .shape = {2, 2}, .stride = {1}});
+  add_sample<StridedPlace>(s, {.x = grid({2, 3}, -1, 1), .shape = {3, 4}, .strides = {4, 1}, .offset = 4});
+  add_sample<StridedPlace>(s, {.x = grid({3, 3}, -1, 1), .shape = {5}, .strides = {1, 1}});
+  add_sample<StridedPlace>(s, {.x = strided(grid({2, 3}, -1, 1)), .shape = {6}, .strides = {1, 2}});
+  add_sample<StridedPlace>(s, {.x = grid({0}, -1, 1), .shape = {2, 2}, .strides = {1}});
 }
 
 // ---- as_strided_scatter --------------------------------------------------------------------------
 
 Meta AsStridedScatter::infer(const Args& a) {
-  check_look(a.size.list, a.stride.list, a.offset, a.x.numel());
-  if (may_overlap(a.size.list, a.stride.list))
+  check_look(a.size.list, a.strides.list, a.offset, a.x.numel());
+  if (may_overlap(a.size.list, a.strides.list))
     throw arg_error("sizes {} and strides {} reach an element twice", to_string(a.size.list),
-                    to_string(a.stride.list));
+                    to_string(a.strides.list));
   if (broadcast(a.source.shape(), a.size.list) != a.size.list)
     throw shape_error("source of shape {} does not broadcast to {}", to_string(a.source.shape()),
                       to_string(a.size.list))
@@ -183,7 +183,7 @@ Meta AsStridedScatter::infer(const Args& a) {
 }
 void AsStridedScatter::cpu(const Args& a, Tensor& y) {
   cpu::copy_strided(y, a.x);
-  copy_converted(region_of(y, {a.size.list, a.stride.list, a.offset}), a.source);
+  copy_converted(region_of(y, {a.size.list, a.strides.list, a.offset}), a.source);
 }
 AsStridedScatter::Args AsStridedScatter::grad(const Back<AsStridedScatter>& b) {
   Args g{};
@@ -193,15 +193,15 @@ AsStridedScatter::Args AsStridedScatter::grad(const Back<AsStridedScatter>& b) {
     zeroed.source = autograd::engine_ops().zeros_like(b.a.source);
     g.x = call<AsStridedScatter>(zeroed);
   }
-  if (b.need(&Args::source)) g.source = look_at(b.dy, {b.a.size.list, b.a.stride.list, b.a.offset});
+  if (b.need(&Args::source)) g.source = look_at(b.dy, {b.a.size.list, b.a.strides.list, b.a.offset});
   return g;
 }
 void AsStridedScatter::samples(SampleList& s) {
   add_sample<AsStridedScatter>(s, {.x = grid({3, 4}, -1, 1), .source = grid({2, 2}, 2, 3),
-                                   .size = {2, 2}, .stride = {4, 2}, .offset = 1});
+                                   .size = {2, 2}, .strides = {4, 2}, .offset = 1});
   add_sample<AsStridedScatter>(s, {.x = strided(grid({3, 4}, -1, 1)), .source = grid({1}, 2, 3),
-                                   .size = {3}, .stride = {5}});
-  add_sample<AsStridedScatter>(s, {.x = grid({4}, -1, 1), .source = grid({0}, 2, 3), .size = {0}, .stride = {1}});
+                                   .size = {3}, .strides = {5}});
+  add_sample<AsStridedScatter>(s, {.x = grid({4}, -1, 1), .source = grid({0}, 2, 3), .size = {0}, .strides = {1}});
 }
 
 // ---- history of writes through views -------------------------------------------------------------
@@ -239,7 +239,7 @@ class WriteThrough final : public autograd::Node {
     if (!next[0]) return;
     const Tensor zero = autograd::engine_ops().zeros_like(Tensor::empty({}, block.dtype(), block.device()));
     const Tensor rest = call<AsStridedScatter>({.x = block, .source = zero, .size = Sizes(seen.shape),
-                                                .stride = Sizes(seen.strides), .offset = seen.offset});
+                                                .strides = Sizes(seen.strides), .offset = seen.offset});
     dxs[0] = look_at(rest, look);
   }
 

@@ -10,7 +10,7 @@ namespace rille {
 struct AsStrided {
   struct Args {
     Tensor x;
-    Sizes size, stride;
+    Sizes size, strides;
     std::optional<int64_t> offset = {};
   };
   static constexpr std::string_view name = "as_strided";
@@ -20,7 +20,7 @@ struct AsStrided {
   static constexpr auto fields =
       std::tuple{field("x", &Args::x, "any tensor"),
                  field("size", &Args::size, "sizes of the result").required(),
-                 field("stride", &Args::stride, "elements from one to the next, each dim").required(),
+                 field("stride", &Args::strides, "elements from one to the next, each dim").required(),
                  field("offset", &Args::offset, "of the first element; default: that of x")};
   static View view(const Args& a);
   static Args grad(const Back<AsStrided>& b);
@@ -31,7 +31,7 @@ struct AsStrided {
 struct StridedPlace {
   struct Args {
     Tensor x;
-    Sizes shape, stride;
+    Sizes shape, strides;
     int64_t offset = 0;
   };
   static constexpr std::string_view name = "strided_place";
@@ -39,7 +39,7 @@ struct StridedPlace {
       "Zeros of a shape, with x added where a look with those strides and that offset would see.";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any tensor"), field("shape", &Args::shape, "of the result").required(),
-      field("stride", &Args::stride, "where x goes").required(),
+      field("stride", &Args::strides, "where x goes").required(),
       field("offset", &Args::offset, "where its first element goes")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
@@ -52,7 +52,7 @@ struct StridedPlace {
 struct AsStridedScatter {
   struct Args {
     Tensor x, source;
-    Sizes size, stride;
+    Sizes size, strides;
     int64_t offset = 0;
   };
   static constexpr std::string_view name = "as_strided_scatter";
@@ -64,7 +64,7 @@ struct AsStridedScatter {
       std::tuple{field("x", &Args::x, "any tensor"),
                  field("source", &Args::source, "the new values; broadcasts to size"),
                  field("size", &Args::size, "sizes of the look").required(),
-                 field("stride", &Args::stride, "its strides").required(),
+                 field("stride", &Args::strides, "its strides").required(),
                  field("offset", &Args::offset, "its first element")};
   static constexpr bool broadcasts = true;
   static Meta infer(const Args& a);

@@ -33,6 +33,8 @@ struct Kept {
 
 class OpNode final : public autograd::Node {
  public:
+  static void* operator new(size_t) { return Pool<OpNode>::take(); }
+  static void operator delete(void* p) { Pool<OpNode>::give(p); }
   OpNode(const OpInfo& op, const void* args, std::span<const Tensor> outs, std::span<Tensor> saved,
          uint64_t needs)
       : op_(op), needs_(needs), args_(op, args) {
@@ -174,7 +176,7 @@ class OpNode final : public autograd::Node {
 
   Error graph_freed() const {
     Error e = fail(Kind::state, "E_GRAPH_FREED", "the graph was freed by an earlier backward");
-    if (freed_at_.source) e = std::move(e).fact(fmt::format("freed by     backward {}:{}", freed_at_.source, freed_at_.line));
+    if (freed_at_.source) e.fact(fmt::format("freed by     backward {}:{}", freed_at_.source, freed_at_.line));
     return std::move(e)
         .hint("pass { retain_graph = true } to the first backward if you need two")
         .op("backward");

@@ -92,9 +92,8 @@ void Reshape::samples(SampleList& s) {
   add_sample<Reshape>(s, {.x = grid({0, 3}, -1, 1), .shape = {0}});
 }
 
-Tensor ViewAs::compose(const Args& a) {
-  return call<ViewShape>({.x = a.x, .shape = Sizes(a.other.shape())});
-}
+View ViewAs::view(const Args& a) { return ViewShape::view({.x = a.x, .shape = Sizes(a.other.shape())}); }
+ViewAs::Args ViewAs::grad(const Back<ViewAs>& b) { return {.x = reshape(b.dy, b.a.x.shape()), .other = {}}; }
 void ViewAs::samples(SampleList& s) {
   add_sample<ViewAs>(s, {.x = grid({3, 4}, -1, 1), .other = grid({2, 6}, -1, 1)});
 }

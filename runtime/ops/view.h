@@ -37,7 +37,8 @@ struct ViewAs {
   static constexpr std::string_view example = "rille.ones(6):view_as(rille.ones(2, 3))";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
                                             field("other", &Args::other, "gives the shape")};
-  static Tensor compose(const Args& a);
+  static View view(const Args& a);
+  static Args grad(const Back<ViewAs>& b);
   static void samples(SampleList& s);
 };
 

@@ -37,6 +37,7 @@ local function opens_function(text, is_lua)
     if text:find(pattern) then return nil end
   end
   local indent = text:match("^ *")
+  if text:find("^    *: ") then indent = indent:sub(5) end -- a constructor's initialisers
   return #indent <= 4 and text:find("%)[%w%s]*{$") and indent or nil
 end
 

@@ -151,7 +151,8 @@ local function take(entries, values, words, i)
   end
   if text == nil then
     local following = words[i + 1]
-    if following ~= nil and not is_flag(following) then
+    local taken_by_next = entry.optional and following and following:match "^[%a_][%w_%-]*="
+    if following ~= nil and not is_flag(following) and not taken_by_next then
       text, taken = following, 2
     elseif entry.optional then
       values[entry.name] = true

@@ -6,24 +6,34 @@ local fail = require "rille.fail"
 local modules = {
   nn = "rille.nn", optim = "rille.optim", data = "rille.data", args = "rille.args",
   log = "rille.log", progress = "rille.progress", generate = "rille.generate",
-  recipe = "rille.recipe", step = "rille.step",
+  recipe = "rille.recipe", step = "rille.step", Function = "rille.function",
+  debugging = "rille.debugging",
+}
+
+-- Names whose module holds several.
+local members = {
+  no_grad = "rille.modes", enable_grad = "rille.modes", inference = "rille.modes",
+  saved_tensors = "rille.modes", save_on_cpu = "rille.modes",
 }
 
 return function(rille)
+  require "rille.methods"
   local function names()
     local list = {}
     for name in next, rille do list[#list + 1] = name end
     for name in pairs(modules) do list[#list + 1] = name end
+    for name in pairs(members) do list[#list + 1] = name end
     table.sort(list)
     return list
   end
   return setmetatable(rille, {
     __index = function(self, name)
-      local path = modules[name]
+      local path = modules[name] or members[name]
       if not path then
         fail.argument("rille", "has no '%s'%s", tostring(name), fail.suggestion(name, names()))
       end
       local value = require(path)
+      if members[name] then value = value[name] end
       rawset(self, name, value)
       return value
     end,

@@ -1,5 +1,6 @@
--- A tiny GPT in f64 on the first 90 % of Tiny Shakespeare with weights from a formula: the losses of its
--- first steps must be PyTorch's (made with PyTorch 2.15, CPU). Skips where the text is absent.
+-- A tiny GPT in f64 on the first 90 % of Tiny Shakespeare with weights from a formula: the losses
+-- of its first steps must be PyTorch's (made with PyTorch 2.15, CPU). Skips where the text is
+-- absent.
 local t = require "support.test"
 local rille = require "rille"
 local nn, optim = rille.nn, rille.optim

@@ -1,4 +1,5 @@
--- data: datasets, collating, the loader with and without workers, resuming in the middle of an epoch.
+-- data: datasets, collating, the loader with and without workers, resuming in the middle of an
+-- epoch.
 local t = require "support.test"
 local rille = require "rille"
 local data = rille.data
@@ -25,7 +26,8 @@ t.test("tables, subsets, maps and concatenations", function()
   t.eq(data.subset(set, { 4, 1 })[1].x:item(), 4)
   t.error_like(function() return set[0] end, { code = "E_INDEX" })
   t.error_like(function() return set[6] end, { message = "outside 1..5" })
-  t.error_like(function() data.table { x = rille.ones(2), y = rille.ones(3) } end, { message = "differ in length" })
+  t.error_like(function() data.table { x = rille.ones(2), y = rille.ones(3) } end,
+    { message = "differ in length" })
 end)
 
 t.test("split is contiguous unless shuffled, and loses nothing", function()
@@ -145,7 +147,8 @@ end)
 t.test("unequal shapes name the items; pad_collate pads them", function()
   local set = { { x = rille.ones(2) }, { x = rille.ones(3) } }
   local loader = data.Loader(set, { batch = 2 })
-  t.error_like(function() loader:iter()() end, { code = "E_COLLATE_SHAPE", message = "items 1 and 2" })
+  t.error_like(function() loader:iter()() end,
+    { code = "E_COLLATE_SHAPE", message = "items 1 and 2" })
   local o = { batch = 2, collate = data.pad_collate { pad = -1, multiple_of = 4 } }
   local batch = data.Loader(set, o):iter()()
   t.eq(batch.x, { { 1.0, 1.0, -1.0, -1.0 }, { 1.0, 1.0, 1.0, -1.0 } })
@@ -169,7 +172,9 @@ t.test("options that exclude each other", function()
 end)
 
 t.test("a sampler's epoch is the user's where it was set", function()
-  local function order(sampler) return drain(data.Loader(numbers(8), { batch = 8, sampler = sampler })) end
+  local function order(sampler)
+    return drain(data.Loader(numbers(8), { batch = 8, sampler = sampler }))
+  end
   local sampler = data.Random(8, { seed = 2 })
   sampler:set_epoch(5)
   local fifth = order(sampler)

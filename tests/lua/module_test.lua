@@ -34,7 +34,8 @@ end
 
 t.test("parameters, buffers and children are found in the order of setting", function()
   local pair = Pair(4)
-  t.eq(names_of(pair:named_parameters()), { "scale", "second.weight", "second.bias", "first.weight" })
+  t.eq(names_of(pair:named_parameters()),
+    { "scale", "second.weight", "second.bias", "first.weight" })
   t.eq(names_of(pair:named_buffers()), { "count", "scratch" })
   t.eq(names_of(pair:named_children()), { "second", "first" })
   t.eq(names_of(pair:named_modules()), { "", "second", "first" })
@@ -221,6 +222,7 @@ end)
 
 t.test("an unknown layer or option names the nearest", function()
   t.error_like(function() return nn.Liner end, { message = "did you mean 'Linear'" })
-  t.error_like(function() nn.Linear(2, 2, { bais = false }) end, { message = "did you mean 'bias'" })
+  t.error_like(function() nn.Linear(2, 2, { bais = false }) end,
+    { message = "did you mean 'bias'" })
   t.error_like(function() nn.Linear(2) end, { message = "'out' is missing" })
 end)

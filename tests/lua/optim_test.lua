@@ -1,5 +1,5 @@
--- Optimizers against PyTorch 2.15: four steps on x^3/2 + 0.1 x_1 and q^2 (in f64), the gradient of q missing in
--- the second; groups, state, what is refused.
+-- Optimizers against PyTorch 2.15: four steps on x^3/2 + 0.1 x_1 and q^2 (in f64), the gradient of
+-- q missing in the second; groups, state, what is refused.
 local t = require "support.test"
 local rille = require "rille"
 local nn, optim = rille.nn, rille.optim

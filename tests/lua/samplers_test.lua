@@ -74,7 +74,8 @@ end)
 t.test("batches of a sampler", function()
   local batches = collect(data.Batch(data.Sequential(7), 3))
   t.eq(batches, { { 1, 2, 3 }, { 4, 5, 6 }, { 7 } })
-  t.eq(collect(data.Batch(data.Sequential(7), 3, { drop_last = true })), { { 1, 2, 3 }, { 4, 5, 6 } })
+  t.eq(collect(data.Batch(data.Sequential(7), 3, { drop_last = true })),
+    { { 1, 2, 3 }, { 4, 5, 6 } })
   t.eq(#data.Batch(data.Sequential(7), 3), 3)
 end)
 
@@ -93,7 +94,8 @@ t.test("buckets keep to the budget and lose nothing", function()
   local lengths = {}
   for i = 1, 200 do lengths[i] = i * 37 % 50 + 1 end
   local seen = {}
-  for _, batch in ipairs(collect(data.LengthBucket(lengths, { tokens = 200, window = 4, seed = 1 }))) do
+  local sampler = data.LengthBucket(lengths, { tokens = 200, window = 4, seed = 1 })
+  for _, batch in ipairs(collect(sampler)) do
     local longest = 0
     for _, position in ipairs(batch) do
       longest = math.max(longest, lengths[position])

@@ -33,9 +33,9 @@ inline void put_file(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// tests/support/fixtures/<name>
+/// tests/support/fixtures/<name>. The build names the folder: __FILE__ may be relative to anything.
 inline std::string fixture(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path() / "fixtures" / name).string();
+  return std::string(RILLE_TEST_DIR) + "/support/fixtures/" + name;
 }
 
 }  // namespace rille::test

@@ -51,4 +51,8 @@ function utils.vector_to_parameters(vector, params)
   end
 end
 
+local reparametrize = require "rille.nn.reparametrize"
+utils.weight_norm, utils.spectral_norm = reparametrize.weight_norm, reparametrize.spectral_norm
+utils.fuse_conv_bn = require "rille.nn.fuse"
+
 return utils

@@ -1,4 +1,5 @@
 -- rille.optim: optimizers, and learning-rate schedules in rille.optim.lr.
 local lazy = require "rille.lazy"
 
-return lazy("rille.optim", { "rille.optim.constructors" }, { lr = "rille.optim.lr_names" })
+return lazy("rille.optim", { "rille.optim.constructors", "rille.optim.averages",
+  "rille.optim.lbfgs" }, { lr = "rille.optim.lr_names" })

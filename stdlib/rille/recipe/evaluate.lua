@@ -36,10 +36,9 @@ end
 local function mean_loss(run)
   local stream, sum, weight = val_stream(run), 0.0, 0
   local batches = run.fields.evaluate and run.fields.evaluate.batches
-  local finite = type(run.val_source) == "table" and getmetatable(run.val_source) ~= nil
-  if not batches then
+  if not batches then                                    -- all of a finite source
     local ok, count = pcall(function() return #(run.overfit or run.val_source) end)
-    batches = finite and ok and count or 20
+    batches = ok and count or 20
   end
   for _ = 1, batches do
     local batch = stream:next(run.device)

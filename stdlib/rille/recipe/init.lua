@@ -1,15 +1,15 @@
 -- rille.recipe { ... }: a declared recipe, which a file returns and `rille run` carries out.
 local fail = require "rille.fail"
 
-local Recipe = { __name = "Recipe" }
+local Recipe = { __name = "rille.Recipe" }
 Recipe.__index = function(self, key) return rawget(self, "fields")[key] end
 Recipe.__tostring = function(self) return "recipe " .. self.fields.name end
 
 -- What a recipe may hold, by type; `required` ones must be there.
 local fields = {
   name = "string", args = "table", setup = "function", batches = "function", loss = "function",
-  evaluate = "table", sample = "function", clip = "number", accumulate = "number", amp = "string",
-  checkpoint_blocks = "boolean", save = "table", log = "table", on = "table",
+  evaluate = "table", sample = "function", clip = "number", accumulate = "number", save = "table",
+  log = "table", on = "table",
 }
 local required = { "name", "setup", "batches", "loss" }
 
@@ -29,7 +29,7 @@ local function check_inner(name, given)
   local known = {}
   for _, key in ipairs(inner[name]) do known[key] = true end
   for key in pairs(given) do
-    if not known[key] then fail.unknown("recipe", "field '" .. name .. "'", key, inner[name]) end
+    if not known[key] then fail.unknown("recipe", "field of " .. name, key, inner[name]) end
   end
 end
 

@@ -36,7 +36,7 @@ local function train_step(run)
   if run.fields.clip then norm = nn_utils.clip_grad_norm_(run.parameters, run.fields.clip) end
   local optimizer = self.optimizer
   optimizer:step()
-  if self.schedule then self.schedule:step() end
+  if self.schedule and self.schedule.at then self.schedule:step() end
   optimizer:zero_grad()
   return loss_sum / accumulate, units, norm
 end
@@ -70,6 +70,8 @@ end
 local function evaluate_now(run, step, loss)
   local began = native.clock()
   local val_loss, text = evaluate(run)
+  local schedule = run.self.schedule
+  if schedule and not schedule.at then schedule:step(val_loss) end       -- Plateau
   record(run, { step = step, val_loss = val_loss })
   run.bar:note { val_loss = val_loss }
   run.bar:hide()
@@ -117,6 +119,7 @@ return function(run)
   log.attach { log = function(_, values)
     for name, value in pairs(values) do run.logged[name] = value end
   end }
+  native.signal()                        -- from here on a first signal waits for the end of a step
   for step = run.first, run.steps do
     one(run, step)
     local signal = native.signal()

@@ -1,0 +1,307 @@
+// Files from scripts: rille.save and rille.load, numpy's formats, and what the standard library
+// needs of the file system and JSON.
+#include <cmath>
+#include <filesystem>
+
+#include "core/fail.h"
+#include "data/idx.h"
+#include "data/text.h"
+#include "interpreter/bind/bind.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/nested.h"
+#include "io/npy.h"
+#include "io/safetensors.h"
+#include "ops/cast.h"
+
+namespace rille::bind {
+namespace {
+
+std::vector<int64_t> sizes_of(const Tensor& t) { return {t.shape().begin(), t.shape().end()}; }
+Shape shape_of(const std::vector<int64_t>& sizes) { return Shape(sizes.begin(), sizes.end()); }
+
+// ---- scripts' values and files' values -------------------------------------------------------------
+
+// Tensors leave by their position in `tensors`; one that occurs twice is one entry.
+io::Value to_file(const Value& v, std::vector<Tensor>& tensors) {
+  if (const bool* b = v.get<bool>()) return *b;
+  if (const int64_t* n = v.get<int64_t>()) return *n;
+  if (const double* d = v.get<double>()) return *d;
+  if (const std::string* s = v.get<std::string>()) return *s;
+  if (const Tensor* t = v.get<Tensor>()) {
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (tensors[i].is(*t)) return io::TensorRef{i};
+    tensors.push_back(*t);
+    return io::TensorRef{tensors.size() - 1};
+  }
+  if (const Table* t = v.table()) {
+    io::Table out;
+    for (const Value& one : t->list) out.list.push_back(to_file(one, tensors));
+    for (const auto& [key, one] : t->named) out.fields.emplace(key, to_file(one, tensors));
+    return out;
+  }
+  if (v.is_nil()) return {};
+  throw type_error("files hold nil, booleans, numbers, strings, tensors and tables of these, no functions or objects");
+}
+
+Value from_file(const io::Value& v, const std::vector<Tensor>& tensors) {
+  if (const auto* b = v.get<bool>()) return *b;
+  if (const auto* n = v.get<int64_t>()) return *n;
+  if (const auto* d = v.get<double>()) return *d;
+  if (const auto* s = v.get<std::string>()) return *s;
+  if (const auto* r = v.get<io::TensorRef>()) return tensors.at(r->index);
+  if (const auto* t = v.get<io::Table>()) {
+    Table out;
+    for (const io::Value& one : t->list) out.list.push_back(from_file(one, tensors));
+    for (const auto& [key, one] : t->fields) out.named.emplace(key, from_file(one, tensors));
+    return out;
+  }
+  return {};
+}
+
+template <class F>
+void named(std::string_view op, F&& f) {
+  try {
+    f();
+  } catch (Error& e) {
+    if (e.op().empty()) e.op(op);
+    throw;
+  }
+}
+
+// ---- rille.save, rille.load ------------------------------------------------------------------------
+
+void write_tree(const std::string& path, const Value& root) {
+  std::vector<Tensor> tensors;
+  const io::Value tree = to_file(root, tensors);
+  const io::FlatTree flat = io::flatten(tree, tensors.size());
+  const NoGrad quiet;
+  std::vector<Tensor> dense;
+  std::vector<io::TensorItem> items;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].is_meta()) throw fail(Kind::device, "E_NO_KERNEL", "a meta tensor has no values to save");
+    dense.push_back(contiguous(to_device(tensors[i], Device{})));
+    items.push_back({flat.names[i], dense.back().dtype(), sizes_of(dense.back()), dense.back().data()});
+  }
+  io::Metadata metadata;
+  if (!flat.tree.empty()) metadata.emplace(io::kTreeKey, flat.tree);
+  io::write_safetensors(path, items, metadata);
+}
+
+// rille.save(path, table)
+void save(Call& c) {
+  named("save", [&] {
+    const std::string path = c.string(1, "path");
+    if (!c.is_table(2) && !c.is_tensor(2)) c.wrong(2, "table", "a table or a tensor");
+    Value root = c.value(2);
+    if (root.get<Tensor>()) {
+      Table t;
+      t.named.emplace("tensor", root);
+      root = t;
+    }
+    write_tree(path, root);
+  });
+}
+
+Tensor read_tensor(const io::SafetensorsFile& file, const io::TensorEntry& e) {
+  if (!e.dtype) throw dtype_error("'{}' in '{}' has the format {}, which Rille has none of", e.name, file.path(), e.tag);
+  const Tensor t = Tensor::empty(shape_of(e.shape), *e.dtype);
+  file.read(e, t.data());
+  return t;
+}
+
+// rille.load(path, { device })
+void load(Call& c) {
+  named("load", [&] {
+    const std::string path = c.string(1, "path");
+    c.only(2, {"device", "mmap", "map_device", "strict"});
+    const Value device = c.option(2, "device");
+    const Device to = device.get<std::string>() ? device_of(*device.get<std::string>()) : Device{};
+    const io::SafetensorsFile file(path);
+    std::vector<Tensor> tensors;
+    std::vector<std::string> names;
+    for (const io::TensorEntry& e : file.entries()) {
+      tensors.push_back(to_device(read_tensor(file, e), to));
+      names.push_back(e.name);
+    }
+    const auto tree = file.metadata().find(io::kTreeKey);
+    c.give(from_file(io::unflatten(tree == file.metadata().end() ? "" : tree->second, names), tensors));
+  });
+}
+
+// rille.io.safetensors(path) -> names, reader: tensors one by one, whatever the file's size.
+class Reader final : public lua::Object {
+ public:
+  static constexpr std::string_view kWhat = "an open safetensors file";
+  explicit Reader(const std::string& path) : file(path) {}
+  std::string_view type() const override { return "rille.Safetensors"; }
+  io::SafetensorsFile file;
+};
+void open_safetensors(Call& c) {
+  named("io.safetensors", [&] { c.give(lua::ObjectRef(std::make_shared<Reader>(c.string(1, "path")))); });
+}
+void reader_names(Call& c) {
+  const auto reader = c.object<Reader>(1, "self");
+  Table t;
+  for (const auto& e : reader->file.entries()) t.list.emplace_back(e.name);
+  c.give(t);
+}
+void reader_get(Call& c) {
+  const auto reader = c.object<Reader>(1, "self");
+  const std::string name = c.string(2, "name");
+  const io::TensorEntry* e = reader->file.find(name);
+  if (!e) throw arg_error("'{}' has no tensor '{}'", reader->file.path(), name);
+  c.give(read_tensor(reader->file, *e));
+}
+void reader_metadata(Call& c) {
+  Table t;
+  for (const auto& [key, v] : c.object<Reader>(1, "self")->file.metadata()) t.named.emplace(key, v);
+  c.give(t);
+}
+
+// ---- numpy -----------------------------------------------------------------------------------------
+
+Tensor read_npy(io::NpyReader reader) {
+  const Tensor t = Tensor::empty(shape_of(reader.info().shape), reader.info().dtype);
+  reader.read(t.data());
+  return t;
+}
+// rille.io.npy(path[, tensor]): reads, or writes the tensor.
+void npy(Call& c) {
+  named("io.npy", [&] {
+    const std::string path = c.string(1, "path");
+    if (!c.has(2)) return c.give(read_npy(io::open_npy(path)));
+    const NoGrad quiet;
+    const Tensor t = contiguous(c.tensor(2, "tensor"));
+    io::write_npy(path, {t.dtype(), sizes_of(t), t.data()});
+  });
+}
+// rille.io.npz(path[, table of tensors])
+void npz(Call& c) {
+  named("io.npz", [&] {
+    const std::string path = c.string(1, "path");
+    if (!c.has(2)) {
+      const io::NpzFile file(path);
+      Table out;
+      for (const std::string& name : file.names()) out.named.emplace(name, read_npy(file.open(name)));
+      return c.give(out);
+    }
+    const NoGrad quiet;
+    const Value v = c.value(2);
+    std::vector<Tensor> dense;
+    std::vector<io::NpzItem> items;
+    if (!v.table()) c.wrong(2, "tensors", "a table of tensors by name");
+    for (const auto& [key, one] : v.table()->named) {
+      if (!one.get<Tensor>()) throw type_error("'{}' must be a tensor", key);
+      dense.push_back(contiguous(*one.get<Tensor>()));
+      items.push_back({key, {dense.back().dtype(), sizes_of(dense.back()), dense.back().data()}});
+    }
+    io::write_npz(path, items);
+  });
+}
+
+// ---- data sets -------------------------------------------------------------------------------------
+
+void idx(Call& c) {
+  named("data.idx", [&] {
+    const data::IdxArray a = data::read_idx(c.string(1, "path"));
+    const Tensor t = Tensor::empty(shape_of(a.shape), a.dtype);
+    std::copy(a.bytes.begin(), a.bytes.end(), static_cast<std::byte*>(t.data()));
+    c.give(t);
+  });
+}
+// native.text(path) -> ids, characters
+void text(Call& c) {
+  named("data.text", [&] {
+    const data::CharText read = data::read_char_text(c.string(1, "path"));
+    const Tensor t = Tensor::empty(Shape{static_cast<int64_t>(read.ids.size())}, DType::i64);
+    std::copy(read.ids.begin(), read.ids.end(), t.data_as<int64_t>());
+    Table characters;
+    for (const std::string& s : read.vocab.symbols()) characters.list.emplace_back(s);
+    c.give(t);
+    c.give(characters);
+  });
+}
+
+// ---- file system and JSON, for the standard library ------------------------------------------------
+
+namespace fs = std::filesystem;
+
+void exists(Call& c) { c.give(fs::exists(c.string(1, "path"))); }
+template <class F>
+void on_file_system(const std::string& path, const char* action, F&& f) {
+  std::error_code e;
+  f(e);
+  if (e) throw io_error("cannot {} '{}': {}", action, path, e.message());
+}
+void mkdirs(Call& c) {
+  const std::string path = c.string(1, "path");
+  on_file_system(path, "make the folder", [&](std::error_code& e) { fs::create_directories(path, e); });
+}
+void list(Call& c) {
+  const std::string path = c.string(1, "path");
+  std::vector<std::string> names;
+  on_file_system(path, "list", [&](std::error_code& e) {
+    for (const auto& entry : fs::directory_iterator(path, e)) names.push_back(entry.path().filename().string());
+  });
+  std::sort(names.begin(), names.end());
+  Table t;
+  for (std::string& n : names) t.list.emplace_back(std::move(n));
+  c.give(t);
+}
+void remove_all(Call& c) {
+  const std::string path = c.string(1, "path");
+  on_file_system(path, "remove", [&](std::error_code& e) { fs::remove_all(path, e); });
+}
+// native.link(from, to): another name of the same file, put in place at once.
+void link(Call& c) {
+  const std::string from = c.string(1, "from"), to = c.string(2, "to"), fresh = to + ".new";
+  on_file_system(to, "link", [&](std::error_code& e) {
+    fs::remove(fresh, e);
+    fs::create_hard_link(from, fresh, e);
+    if (e) {
+      e.clear();
+      fs::copy_file(from, fresh, fs::copy_options::overwrite_existing, e);
+    }
+    if (!e) fs::rename(fresh, to, e);
+  });
+}
+void write_file(Call& c) {
+  io::AtomicFile file(c.string(1, "path"));
+  file.write(c.string(2, "text"));
+  file.commit();
+}
+
+// JSON has no nan and no inf: a metric that is one becomes null.
+void drop_nonfinite(io::Value& v) {
+  if (const auto* d = v.get<double>(); d && !std::isfinite(*d)) v = {};
+  if (auto* t = v.get<io::Table>()) {
+    for (io::Value& one : t->list) drop_nonfinite(one);
+    for (auto& [key, one] : t->fields) drop_nonfinite(one);
+  }
+}
+
+void json_encode(Call& c) {
+  std::vector<Tensor> tensors;
+  io::Value v = to_file(c.value(1), tensors);
+  drop_nonfinite(v);
+  if (!tensors.empty()) throw type_error("JSON can't hold tensors");
+  c.give(io::dump_json(v));
+}
+void json_decode(Call& c) { c.give(from_file(io::parse_json(c.string(1, "text")), {})); }
+
+}  // namespace
+
+void bind_files(Interpreter& in) {
+  static constexpr NativeEntry functions[] = {
+      {"save", save}, {"load", load}, {"io.safetensors", open_safetensors}, {"io.npy", npy}, {"io.npz", npz}};
+  lua::define_functions(in, "rille", functions);
+  static constexpr NativeEntry natives[] = {
+      {"idx", idx}, {"text", text}, {"exists", exists}, {"mkdirs", mkdirs}, {"list", list}, {"remove_all", remove_all},
+      {"link", link}, {"write_file", write_file}, {"json_encode", json_encode}, {"json_decode", json_decode}};
+  lua::define_functions(in, "rille.native", natives);
+  static constexpr NativeEntry methods[] = {{"names", reader_names}, {"get", reader_get}, {"metadata", reader_metadata}};
+  lua::define_class(in, "rille.Safetensors", methods);
+}
+
+}  // namespace rille::bind

@@ -1,0 +1,61 @@
+// What the standard library needs of the terminal and of signals. A signal that arrives is only
+// noted; the training loop asks for it at the end of a step. A second one ends the program.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+
+#include "interpreter/bind/bind.h"
+
+namespace rille::bind {
+namespace {
+
+std::atomic<int> arrived{0};
+
+void note(int signal) {
+  if (arrived.exchange(signal) != 0) _exit(128 + signal);
+}
+
+// native.watch_signals(): from now on the first SIGINT or SIGTERM waits to be asked for.
+void watch_signals(Call&) {
+  struct sigaction action {};
+  action.sa_handler = note;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+// native.signal() -> nil, "SIGINT" or "SIGTERM"
+void signal_arrived(Call& c) {
+  static const bool watching = [&] {
+    watch_signals(c);
+    return true;
+  }();
+  (void)watching;
+  const int s = arrived.load();
+  if (s == 0) return c.give({});
+  c.give(s == SIGINT ? "SIGINT" : "SIGTERM");
+}
+
+void is_a_terminal(Call& c) { c.give(isatty(static_cast<int>(c.integer(1, "descriptor"))) == 1); }
+
+void terminal_width(Call& c) {
+  winsize w{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0;
+  c.give(known ? w.ws_col : 80);
+}
+
+void step(Call&) {}
+
+}  // namespace
+
+void bind_system(Interpreter& in) {
+  static constexpr NativeEntry natives[] = {{"signal", signal_arrived}, {"watch_signals", watch_signals},
+                                            {"isatty", is_a_terminal}, {"terminal_width", terminal_width},
+                                            {"step", step}};
+  lua::define_functions(in, "rille.native", natives);
+}
+
+}  // namespace rille::bind

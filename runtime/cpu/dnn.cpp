@@ -1,0 +1,78 @@
+#include "cpu/dnn.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+namespace rille::cpu {
+
+namespace {
+
+struct Loaded {
+  const DnnFunctions* functions = nullptr;
+  std::string state;
+};
+
+#if defined(RILLE_ONEDNN_BUILD)
+
+constexpr const char* kFile = "librille_onednn.so";
+
+/// The folder of the program or library that this code is part of.
+std::string own_folder() {
+  Dl_info info{};
+  if (!dladdr(reinterpret_cast<const void*>(&dnn_state), &info) || !info.dli_fname) return ".";
+  const std::string_view path = info.dli_fname;
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? "." : std::string(path.substr(0, slash));
+}
+
+std::vector<std::string> candidates() {
+  if (const char* path = std::getenv("RILLE_ONEDNN_PATH")) return {path};
+  const std::string here = own_folder();
+  return {fmt::format("{}/{}", here, kFile), fmt::format("{}/../lib/rille/{}", here, kFile),
+          RILLE_ONEDNN_BUILD};
+}
+
+Loaded load() {
+  const char* wanted = std::getenv("RILLE_ONEDNN");
+  if (wanted && std::string_view(wanted) == "off")
+    return {nullptr, "off (RILLE_ONEDNN in the environment)"};
+  std::string reason;
+  for (const std::string& path : candidates()) {
+    // Private, so that another copy of oneDNN in a host keeps its own symbols; never closed,
+    // because its threads outlive every call.
+    void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!module) {
+      if (reason.empty()) reason = dlerror();
+      continue;
+    }
+    using Entry = const DnnFunctions* (*)();
+    const Entry entry = reinterpret_cast<Entry>(dlsym(module, kDnnEntry));
+    const DnnFunctions* functions = entry ? entry() : nullptr;
+    if (functions && functions->layout == kDnnLayout)
+      return {functions, fmt::format("oneDNN {} ({})", functions->version, functions->isa)};
+    reason = fmt::format("{} is not of this build", path);
+  }
+  return {nullptr, fmt::format("not found ({})", reason)};
+}
+
+#else
+
+Loaded load() { return {nullptr, "not part of this build"}; }
+
+#endif
+
+const Loaded& loaded() {
+  static const Loaded once = load();
+  return once;
+}
+
+}  // namespace
+
+const DnnFunctions* dnn() { return loaded().functions; }
+std::string dnn_state() { return loaded().state; }
+
+}  // namespace rille::cpu

@@ -1,0 +1,263 @@
+#include "cpu/pool.h"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "core/fail.h"
+#include "core/half.h"
+#include "core/threads.h"
+#include "cpu/scratch.h"
+
+namespace rille::cpu {
+
+namespace {
+
+constexpr int64_t kChunkWork = 1 << 15;  // window elements worth a chunk of their own
+
+/// What one output index covers along one dimension: input indices begin, begin + step, ... < end.
+struct Span {
+  int64_t begin, end, step;
+  int64_t padded;  // its length with padding, as averages count it
+};
+
+/// The windows of all output indices, dimension by dimension; three dimensions, the last ones used.
+struct Windows {
+  std::vector<Span> spans[3];
+  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1};
+  int64_t image = 1, positions = 1, taps = 1;  // taps: of the largest window
+
+  explicit Windows(const Pool& p) {
+    for (int d = 0; d < 3; ++d) {
+      const int from = d - (3 - p.dims);
+      if (from < 0) {
+        spans[d] = {{0, 1, 1, 1}};
+        continue;
+      }
+      in[d] = p.in[from], out[d] = p.out[from];
+      for (int64_t i = 0; i < out[d]; ++i) spans[d].push_back(span(p, from, i));
+      image *= in[d], positions *= out[d];
+      int64_t longest = 1;
+      for (const Span& s : spans[d])
+        longest = std::max(longest, (s.end - s.begin + s.step - 1) / s.step);
+      taps *= longest;
+    }
+  }
+
+  static Span span(const Pool& p, int d, int64_t i) {
+    const int64_t in = p.in[d];
+    if (p.adaptive) {
+      const int64_t begin = i * in / p.out[d], end = ((i + 1) * in + p.out[d] - 1) / p.out[d];
+      return {begin, end, 1, end - begin};
+    }
+    const int64_t start = i * p.stride[d] - p.pad_begin[d], step = p.dilation[d];
+    const int64_t stop = start + (p.kernel[d] - 1) * step + 1;
+    const int64_t begin = start >= 0 ? start : start + (-start + step - 1) / step * step;
+    return {begin, std::min(stop, in), step, std::min(stop, in + p.pad_end[d]) - start};
+  }
+
+  /// f(output position, span, span, span) for every window of a plane, in order.
+  template <class F>
+  void each(F&& f) const {
+    int64_t at = 0;
+    for (const Span& z : spans[0])
+      for (const Span& y : spans[1])
+        for (const Span& x : spans[2]) f(at++, z, y, x);
+  }
+
+  /// f(input position) for every element of a window, in order.
+  template <class F>
+  void elements(const Span& z, const Span& y, const Span& x, F&& f) const {
+    for (int64_t i = z.begin; i < z.end; i += z.step)
+      for (int64_t j = y.begin; j < y.end; j += y.step) {
+        const int64_t row = (i * in[1] + j) * in[2];
+        for (int64_t k = x.begin; k < x.end; k += x.step) f(row + k);
+      }
+  }
+
+  int64_t planes_at_once() const {
+    return std::max<int64_t>(1, kChunkWork / (positions * taps + 1));
+  }
+};
+
+template <class S>
+using Sum = std::conditional_t<std::is_integral_v<S>, int64_t,
+                               std::conditional_t<std::is_same_v<S, double>, double, float>>;
+
+/// a + b; integers wrap.
+template <class T>
+T add(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else
+    return a + b;
+}
+
+/// A window that lies in the padding altogether (dilation can do that).
+bool is_empty(const Span& a, const Span& b, const Span& c) {
+  return a.begin >= a.end || b.begin >= b.end || c.begin >= c.end;
+}
+
+template <class S>
+S lowest() {
+  if constexpr (std::is_integral_v<S>)
+    return std::numeric_limits<S>::lowest();
+  else
+    return S(-std::numeric_limits<float>::infinity());
+}
+
+template <class S>
+void max_planes(const Pool& p, const S* x, S* y, int64_t* ids) {
+  using T = Sum<S>;
+  const Windows w(p);
+  parallel_for(p.planes, w.planes_at_once(), [&](int64_t first, int64_t last) {
+    for (int64_t plane = first; plane < last; ++plane) {
+      const S* image = x + plane * w.image;
+      w.each([&](int64_t at, const Span& a, const Span& b, const Span& c) {
+        if (is_empty(a, b, c)) {
+          y[plane * w.positions + at] = lowest<S>();
+          if (ids) ids[plane * w.positions + at] = -1;
+          return;
+        }
+        int64_t best = (a.begin * w.in[1] + b.begin) * w.in[2] + c.begin;
+        T largest = static_cast<T>(image[best]);
+        w.elements(a, b, c, [&](int64_t i) {
+          const T v = static_cast<T>(image[i]);
+          if (v > largest || v != v) largest = v, best = i;
+        });
+        y[plane * w.positions + at] = image[best];
+        if (ids) ids[plane * w.positions + at] = best;
+      });
+    }
+  });
+}
+
+/// Runs body(plane, sums) with sums zeroed, then stores them as the plane of `dx`.
+template <class S, class F>
+void each_gradient_plane(const Pool& p, const Windows& w, S* dx, F&& body) {
+  using T = Sum<S>;
+  parallel_for(p.planes, w.planes_at_once(), [&](int64_t first, int64_t last) {
+    const Scratch<T> room(std::is_same_v<S, T> ? 0 : w.image);
+    for (int64_t plane = first; plane < last; ++plane) {
+      S* out = dx + plane * w.image;
+      if constexpr (std::is_same_v<S, T>) {
+        std::fill_n(out, w.image, T(0));
+        body(plane, out);
+      } else {
+        T* sums = room.data();
+        std::fill_n(sums, w.image, T(0));
+        body(plane, sums);
+        for (int64_t i = 0; i < w.image; ++i) out[i] = static_cast<S>(sums[i]);
+      }
+    }
+  });
+}
+
+template <class S>
+void max_planes_backward(const Pool& p, const S* dy, const int64_t* ids, S* dx) {
+  using T = Sum<S>;
+  const Windows w(p);
+  each_gradient_plane(p, w, dx, [&](int64_t plane, T* sums) {
+    for (int64_t at = plane * w.positions; at < (plane + 1) * w.positions; ++at)
+      if (ids[at] >= 0) sums[ids[at]] = add(sums[ids[at]], static_cast<T>(dy[at]));
+  });
+}
+
+int64_t count(const Span& s) { return (s.end - s.begin + s.step - 1) / s.step; }
+
+int64_t size_of_window(const Pool& p, const Span& a, const Span& b, const Span& c) {
+  if (p.divisor != 0) return p.divisor;
+  if (p.count_padding) return a.padded * b.padded * c.padded;
+  return count(a) * count(b) * count(c);
+}
+
+template <class S>
+void avg_planes(const Pool& p, const S* x, S* y) {
+  using T = Sum<S>;
+  const Windows w(p);
+  parallel_for(p.planes, w.planes_at_once(), [&](int64_t first, int64_t last) {
+    for (int64_t plane = first; plane < last; ++plane) {
+      const S* image = x + plane * w.image;
+      w.each([&](int64_t at, const Span& a, const Span& b, const Span& c) {
+        T sum = 0;
+        w.elements(a, b, c, [&](int64_t i) { sum = add(sum, static_cast<T>(image[i])); });
+        const int64_t size = is_empty(a, b, c) ? 1 : size_of_window(p, a, b, c);
+        y[plane * w.positions + at] = static_cast<S>(sum / static_cast<T>(size));
+      });
+    }
+  });
+}
+
+template <class S>
+void avg_planes_backward(const Pool& p, const S* dy, S* dx) {
+  using T = Sum<S>;
+  const Windows w(p);
+  each_gradient_plane(p, w, dx, [&](int64_t plane, T* sums) {
+    w.each([&](int64_t at, const Span& a, const Span& b, const Span& c) {
+      if (is_empty(a, b, c)) return;
+      const int64_t size = size_of_window(p, a, b, c);
+      const T share = static_cast<T>(dy[plane * w.positions + at]) / static_cast<T>(size);
+      w.elements(a, b, c, [&](int64_t i) { sums[i] = add(sums[i], share); });
+    });
+  });
+}
+
+/// f(S()) for the storage type of `dtype`.
+template <class F>
+void with_storage(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f64: return f(double());
+    case DType::f32: return f(float());
+    case DType::f16: return f(f16(0.f));
+    case DType::bf16: return f(bf16(0.f));
+    case DType::i64: return f(int64_t());
+    case DType::i32: return f(int32_t());
+    case DType::i16: return f(int16_t());
+    case DType::i8: return f(int8_t());
+    case DType::u8:
+    case DType::boolean: return f(uint8_t());
+  }
+}
+
+void refuse_boolean(DType dtype) {
+  if (dtype == DType::boolean)
+    throw dtype_error("averages of {} tensors are not defined", name(dtype)).hint("x:to \"f32\"");
+}
+
+}  // namespace
+
+int64_t pool_out(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad_begin,
+                 int64_t pad_end, bool ceil) {
+  const int64_t room = in + pad_begin + pad_end - dilation * (kernel - 1) - 1;
+  if (room < 0 && !(ceil && room + stride > 0)) return 0;
+  const int64_t out = (room + (ceil ? stride - 1 : 0)) / stride + 1;
+  return ceil && (out - 1) * stride >= in + pad_begin ? out - 1 : out;
+}
+
+void max_pool(DType dtype, const Pool& p, const void* x, void* y, int64_t* ids) {
+  with_storage(
+      dtype, [&]<class S>(S) { max_planes(p, static_cast<const S*>(x), static_cast<S*>(y), ids); });
+}
+
+void max_pool_backward(DType dtype, const Pool& p, const void* dy, const int64_t* ids, void* dx) {
+  refuse_boolean(dtype);
+  with_storage(dtype, [&]<class S>(S) {
+    max_planes_backward(p, static_cast<const S*>(dy), ids, static_cast<S*>(dx));
+  });
+}
+
+void avg_pool(DType dtype, const Pool& p, const void* x, void* y) {
+  refuse_boolean(dtype);
+  with_storage(dtype,
+               [&]<class S>(S) { avg_planes(p, static_cast<const S*>(x), static_cast<S*>(y)); });
+}
+
+void avg_pool_backward(DType dtype, const Pool& p, const void* dy, void* dx) {
+  refuse_boolean(dtype);
+  with_storage(dtype, [&]<class S>(S) {
+    avg_planes_backward(p, static_cast<const S*>(dy), static_cast<S*>(dx));
+  });
+}
+
+}  // namespace rille::cpu

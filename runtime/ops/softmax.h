@@ -1,0 +1,75 @@
+// Softmax and its logarithm over one dim. Both keep the result for backward, not the argument; the
+// backward kernels are ops of their own, composed where a second derivative is wanted.
+#pragma once
+#include "ops/op.h"
+
+namespace rille {
+
+struct Softmax {
+  struct Args { Tensor x; Axis dim{-1}; std::optional<DType> dtype = {}; };
+  static constexpr std::string_view name = "softmax";
+  static constexpr std::string_view doc = "exp(x) over its sum along a dim: positive values that sum to 1.";
+  static constexpr std::string_view example = "rille.softmax(rille.tensor{1, 2, 3}, -1)";
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any float tensor"), field("dim", &Args::dim, "the dim to sum over"),
+      field("dtype", &Args::dtype, "of the result; x is cast first")};
+  static constexpr Autocast autocast = Autocast::f32_out;
+  static constexpr bool saves_output = true;
+  static Meta infer(const Args& a);
+  static void cpu(const Args& a, Tensor& y);
+  static Tensor compose(const Args& a);
+  static Args grad(const Back<Softmax>& b);
+  static void samples(SampleList& s);
+};
+
+struct LogSoftmax {
+  struct Args { Tensor x; Axis dim{-1}; std::optional<DType> dtype = {}; };
+  static constexpr std::string_view name = "log_softmax";
+  static constexpr std::string_view doc = "The logarithm of softmax along a dim, without its overflow.";
+  static constexpr std::string_view example = "rille.log_softmax(rille.tensor{1, 2, 3}, -1)";
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any float tensor"), field("dim", &Args::dim, "the dim to sum over"),
+      field("dtype", &Args::dtype, "of the result; x is cast first")};
+  static constexpr Autocast autocast = Autocast::f32_out;
+  static constexpr bool saves_output = true;
+  static Meta infer(const Args& a);
+  static void cpu(const Args& a, Tensor& y);
+  static Tensor compose(const Args& a);
+  static Args grad(const Back<LogSoftmax>& b);
+  static void samples(SampleList& s);
+};
+
+/// dx = y * (dy - sum(y * dy)).
+struct SoftmaxGrad {
+  struct Args { Tensor y, dy; Axis dim; };
+  static constexpr std::string_view name = "softmax_grad";
+  static constexpr std::string_view doc = "The gradient of softmax, from its result.";
+  static constexpr auto fields = std::tuple{
+      field("y", &Args::y, "the result"), field("dy", &Args::dy, "its gradient"),
+      field("dim", &Args::dim, "the dim summed over").required()};
+  static constexpr bool method = false;
+  static Meta infer(const Args& a);
+  static void cpu(const Args& a, Tensor& dx);
+  static Tensor compose(const Args& a);
+  static void samples(SampleList& s);
+};
+
+/// dx = dy - exp(y) * sum(dy).
+struct LogSoftmaxGrad {
+  struct Args { Tensor y, dy; Axis dim; };
+  static constexpr std::string_view name = "log_softmax_grad";
+  static constexpr std::string_view doc = "The gradient of log_softmax, from its result.";
+  static constexpr auto fields = std::tuple{
+      field("y", &Args::y, "the result"), field("dy", &Args::dy, "its gradient"),
+      field("dim", &Args::dim, "the dim summed over").required()};
+  static constexpr bool method = false;
+  static Meta infer(const Args& a);
+  static void cpu(const Args& a, Tensor& dx);
+  static Tensor compose(const Args& a);
+  static void samples(SampleList& s);
+};
+
+Tensor softmax(const Tensor& x, int64_t dim);
+Tensor log_softmax(const Tensor& x, int64_t dim);
+
+}  // namespace rille

@@ -1,0 +1,183 @@
+-- Functions of one image [C, H, W] (or of a batch, for mixup and cutmix), for a loader's
+-- `transform`. Random ones draw from the generator, which the loader keys by (seed, epoch, item).
+local rille = require "rille"
+local fail = require "rille.fail"
+local read_options = require "rille.options"
+
+local transforms = {}
+
+-- A number in [low, high).
+local function uniform(low, high)
+  return low + (high - low) * rille.rand(1):item()
+end
+
+local function below(n)
+  return math.floor(uniform(0, n))
+end
+
+local function as_float(x)
+  if x.dtype:match "^b?f" then return x end
+  local float = x:to(rille.default_dtype())
+  return x.dtype == "u8" and float / 255 or float
+end
+
+-- `size` as height and width.
+local function sides(size)
+  if type(size) == "number" then return size, size end
+  return size[1], size[2]
+end
+
+-- One function of a list of functions.
+function transforms.compose(list)
+  return function(x)
+    for _, f in ipairs(list) do x = f(x) end
+    return x
+  end
+end
+
+local function crop(x, top, left, height, width)
+  return x:narrow(2, top + 1, height):narrow(3, left + 1, width)
+end
+
+function transforms.random_crop(size, options)
+  local o = read_options("random_crop", options, { { "padding", 0 }, { "fill", 0 } })
+  local height, width = sides(size)
+  return function(x)
+    if o.padding > 0 then
+      local p = o.padding
+      x = rille.pad(x, { p, p, p, p }, { value = o.fill })
+    end
+    local _, h, w = x:size()
+    if h < height or w < width then
+      fail.argument("random_crop", "an image of %d x %d is smaller than %d x %d", h, w, height,
+        width)
+    end
+    return crop(x, below(h - height + 1), below(w - width + 1), height, width)
+  end
+end
+
+function transforms.center_crop(size)
+  local height, width = sides(size)
+  return function(x)
+    local _, h, w = x:size()
+    return crop(x, (h - height) // 2, (w - width) // 2, height, width)
+  end
+end
+
+-- Left and right changed places with probability p; { vertical = true } top and bottom.
+function transforms.random_flip(options)
+  local o = read_options("random_flip", options, { { "p", 0.5 }, { "vertical", false } })
+  return function(x)
+    return uniform(0, 1) < o.p and x:flip { o.vertical and 2 or 3 } or x
+  end
+end
+
+function transforms.resize(size, options)
+  local o = read_options("resize", options, { { "mode", "bilinear" } })
+  local height, width = sides(size)
+  return function(x)
+    local batch = as_float(x):unsqueeze(1)
+    return rille.interpolate(batch, { size = { height, width }, mode = o.mode }):squeeze(1)
+  end
+end
+
+-- Turned about the centre by an angle drawn from [-degrees, degrees]; outside is 0.
+function transforms.rotate(degrees)
+  return function(x)
+    local angle = math.rad(uniform(-degrees, degrees))
+    local _, h, w = x:size()
+    local ys = rille.linspace(-1 + 1 / h, 1 - 1 / h, h):unsqueeze(2)
+    local xs = rille.linspace(-1 + 1 / w, 1 - 1 / w, w):unsqueeze(1)
+    local c, s, aspect = math.cos(angle), math.sin(angle), h / w
+    local grid = rille.stack({ xs * c - ys * (s * aspect), xs * (s / aspect) + ys * c }, 3)
+    return rille.grid_sample(as_float(x):unsqueeze(1), grid:unsqueeze(1)):squeeze(1)
+  end
+end
+
+-- Brightness, contrast and saturation times a factor drawn from [1 - v, 1 + v].
+function transforms.color_jitter(options)
+  local o = read_options("color_jitter", options,
+    { { "brightness", 0.0 }, { "contrast", 0.0 }, { "saturation", 0.0 } })
+  local function factor(v) return uniform(math.max(0, 1 - v), 1 + v) end
+  return function(x)
+    x = as_float(x)
+    if o.brightness > 0 then x = x * factor(o.brightness) end
+    if o.contrast > 0 then
+      local mean = x:mean()
+      x = mean + (x - mean) * factor(o.contrast)
+    end
+    if o.saturation > 0 then
+      local gray = x:mean(1, { keepdim = true })
+      x = gray + (x - gray) * factor(o.saturation)
+    end
+    return x:clamp(0, 1)
+  end
+end
+
+-- (x - mean) / std by channel; integers are scaled to [0, 1] first.
+function transforms.normalize(mean, std)
+  local function by_channel(list) return rille.tensor(list):view(#list, 1, 1) end
+  return function(x)
+    return (as_float(x) - by_channel(mean)) / by_channel(std)
+  end
+end
+
+-- With probability p a rectangle of `scale` times the area becomes `value`.
+function transforms.erase(options)
+  local o = read_options("erase", options,
+    { { "p", 0.5 }, { "scale", { 0.02, 0.33 } }, { "value", 0 } })
+  return function(x)
+    if uniform(0, 1) >= o.p then return x end
+    local _, h, w = x:size()
+    local area, ratio = uniform(o.scale[1], o.scale[2]) * h * w, math.exp(uniform(-1.2, 1.2))
+    local height = math.min(h, math.max(1, math.floor((area * ratio) ^ 0.5 + 0.5)))
+    local width = math.min(w, math.max(1, math.floor((area / ratio) ^ 0.5 + 0.5)))
+    local whole = x:clone()
+    crop(whole, below(h - height + 1), below(w - width + 1), height, width):fill_(o.value)
+    return whole
+  end
+end
+
+-- A draw from Beta(alpha, alpha) by Johnk's method.
+local function beta(alpha)
+  while true do
+    local a, b = uniform(0, 1) ^ (1 / alpha), uniform(0, 1) ^ (1 / alpha)
+    if a + b > 0 and a + b <= 1 then return a / (a + b) end
+  end
+end
+
+local function soft_labels(y, classes, part, order)
+  local hot = rille.one_hot(y, classes):to(rille.default_dtype())
+  return hot * part + hot:index_select(1, order) * (1 - part)
+end
+
+-- For a batch { x, y }: each image mixed with another; y becomes probabilities of `classes`.
+function transforms.mixup(classes, options)
+  local o = read_options("mixup", options, { { "alpha", 0.2 } })
+  return function(batch)
+    local part, order = beta(o.alpha), rille.randperm(#batch.x)
+    local x = as_float(batch.x)
+    x = x * part + x:index_select(1, order) * (1 - part)
+    return { x = x, y = soft_labels(batch.y, classes, part, order) }
+  end
+end
+
+-- For a batch: a rectangle of each image comes from another; y by area.
+function transforms.cutmix(classes, options)
+  local o = read_options("cutmix", options, { { "alpha", 1.0 } })
+  return function(batch)
+    local part, order = beta(o.alpha), rille.randperm(#batch.x)
+    local x = as_float(batch.x):clone()
+    local _, _, h, w = x:size()
+    local height, width = math.floor(h * (1 - part) ^ 0.5), math.floor(w * (1 - part) ^ 0.5)
+    if height > 0 and width > 0 then
+      local top, left = below(h - height + 1), below(w - width + 1)
+      local function patch(t) return t:narrow(3, top + 1, height):narrow(4, left + 1, width) end
+      patch(x):copy_(patch(as_float(batch.x):index_select(1, order)))
+    end
+    local kept = 1 - height * width / (h * w)
+    return { x = x, y = soft_labels(batch.y, classes, kept, order) }
+  end
+end
+
+return transforms

@@ -1,0 +1,150 @@
+-- rille.debugging: gradients against finite differences, and the search for where a nan began.
+local rille = require "rille"
+local native = require "rille.native"
+local fail = require "rille.fail"
+local modes = require "rille.modes"
+local read_options = require "rille.options"
+
+local debugging = { detect_anomaly = modes.detect_anomaly }
+
+local known = { { "eps", 1e-6 }, { "atol", 1e-5 }, { "rtol", 1e-3 }, { "nondet_tol", 0.0 } }
+
+-- The inputs as a list; those that require a gradient are checked.
+local function inputs_of(op, inputs)
+  if native.is_tensor(inputs) then inputs = { inputs } end
+  local checked = 0
+  for i, t in ipairs(inputs) do
+    if not native.is_tensor(t) then fail.type(op, "inputs[" .. i .. "]", "a tensor", t) end
+    if t.requires_grad then
+      checked = checked + 1
+      if t.dtype ~= "f64" then
+        fail.raise {
+          kind = "dtype", code = "E_DTYPE", op = op,
+          message = ("input %d must be f64, got %s"):format(i, t.dtype),
+          hint = "in f32 the rounding of a difference is as large as the tolerance",
+        }
+      end
+    end
+  end
+  if checked == 0 then fail.argument(op, "no input requires a gradient") end
+  return inputs
+end
+
+-- Zeros in the shape of t, but `value` at element k (row-major).
+local function single(t, k, value)
+  local values = {}
+  for i = 1, t:numel() do values[i] = i == k and value or 0.0 end
+  return rille.tensor(values, { dtype = "f64" }):view(t:shape())
+end
+
+-- What f gives, as a list of its float tensors.
+local function outputs_of(f, inputs)
+  local list = {}
+  for _, value in ipairs { f(table.unpack(inputs)) } do
+    if native.is_tensor(value) and value.dtype:match "^b?f" then list[#list + 1] = value end
+  end
+  return list
+end
+
+local function flat_values(outputs)
+  local values = {}
+  for _, t in ipairs(outputs) do
+    for _, v in ipairs(t:detach():contiguous():view(-1):tolist()) do values[#values + 1] = v end
+  end
+  return values
+end
+
+-- Column k of the Jacobian by central differences: how all outputs move with element k of input i.
+local function numeric_column(f, inputs, i, k, eps)
+  local function moved(step)
+    local copy = table.move(inputs, 1, #inputs, 1, {})
+    copy[i] = (inputs[i]:detach() + single(inputs[i], k, step)):requires_grad_()
+    return flat_values(outputs_of(f, copy))
+  end
+  local high, low, column = moved(eps), moved(-eps), {}
+  for j = 1, #high do column[j] = (high[j] - low[j]) / (2 * eps) end
+  return column
+end
+
+-- Rows of the Jacobian by backward: rows[j][i] is the gradient of output element j for input i.
+local function analytic_rows(f, inputs)
+  local outputs, rows, wanted = outputs_of(f, inputs), {}, {}
+  for i, t in ipairs(inputs) do
+    if t.requires_grad then wanted[#wanted + 1] = { i, t } end
+  end
+  local leaves = {}
+  for n, entry in ipairs(wanted) do leaves[n] = entry[2] end
+  for _, y in ipairs(outputs) do
+    for k = 1, y:numel() do
+      local row = {}
+      if y.requires_grad then
+        local grads = table.pack(rille.grad(y, leaves, {
+          grad_outputs = single(y, k, 1.0), retain_graph = true, allow_unused = true,
+        }))
+        for n, entry in ipairs(wanted) do
+          row[entry[1]] = grads[n] and flat_values { grads[n] }
+        end
+      end
+      rows[#rows + 1] = row
+    end
+  end
+  return rows
+end
+
+local function differ(got, wanted, atol, rtol)
+  local close = math.abs(got - wanted) <= atol + rtol * math.abs(wanted)
+  return not close and got ~= wanted
+end
+
+local message = "output element %d, input %d, element %d: backward gives %.9g, differences %.9g"
+
+-- True, or false and where the first difference is. f takes the inputs (a tensor or a list) and
+-- gives tensors.
+function debugging.gradcheck(f, inputs, options)
+  local o = read_options("gradcheck", options, known)
+  inputs = inputs_of("gradcheck", inputs)
+  local rows, again = analytic_rows(f, inputs), analytic_rows(f, inputs)
+  for i, t in ipairs(inputs) do
+    for k = 1, t.requires_grad and t:numel() or 0 do
+      local column = modes.no_grad(numeric_column, f, inputs, i, k, o.eps)
+      for j, wanted in ipairs(column) do
+        local got = rows[j][i] and rows[j][i][k] or 0.0
+        if differ(got, wanted, o.atol, o.rtol) then
+          return false, message:format(j, i, k, got, wanted)
+        elseif differ(got, again[j][i] and again[j][i][k] or 0.0, o.nondet_tol, 0) then
+          return false, ("two runs of backward differ for input %d, element %d"):format(i, k)
+        end
+      end
+    end
+  end
+  return true
+end
+
+-- The same for the gradients of f, as functions of the inputs and of the gradients that come in.
+function debugging.gradgradcheck(f, inputs, options)
+  inputs = inputs_of("gradgradcheck", inputs)
+  local all, count = table.move(inputs, 1, #inputs, 1, {}), #inputs
+  for n, y in ipairs(outputs_of(f, inputs)) do
+    local values = {}
+    for k = 1, y:numel() do values[k] = math.cos(1.7 * k + n) end
+    local seed = rille.tensor(values, { dtype = "f64" }):view(y:shape())
+    all[count + n] = seed:requires_grad_()
+  end
+  local function gradients(...)
+    local given = { ... }
+    local own = table.move(given, 1, count, 1, {})
+    local seeds = table.move(given, count + 1, #given, 1, {})
+    local leaves = {}
+    for _, t in ipairs(own) do
+      if t.requires_grad then leaves[#leaves + 1] = t end
+    end
+    return modes.enable_grad(function()
+      return rille.grad(outputs_of(f, own), leaves, {
+        grad_outputs = seeds, create_graph = true, allow_unused = true,
+      })
+    end)
+  end
+  return debugging.gradcheck(gradients, all, options)
+end
+
+return debugging

@@ -1,0 +1,67 @@
+-- Scopes that switch a mode of the engine: rille.no_grad, enable_grad, inference. Without a
+-- function they give a <close> value, with one they run it and return its results; both end on
+-- errors and `break` too.
+local native = require "rille.native"
+
+local Scope = { __name = "Scope" }
+
+local function restore(scope)
+  if scope.ended then return end
+  scope.ended = true
+  for name, before in pairs(scope.before) do native.mode(name, before) end
+end
+
+Scope.__close = restore
+
+function Scope.__gc(scope)
+  if scope.ended then return end
+  restore(scope)
+  warn(("%s: a scope of rille.%s was never closed; it needs `local _ <close> =`"):format(
+    scope.where, scope.name))
+end
+
+local function line_of_caller()
+  local info = debug.getinfo(3, "Sl")
+  return info and ("%s:%d"):format(info.short_src, info.currentline) or "?"
+end
+
+-- `wanted` is a table of modes and what they are inside the scope.
+local function scope_of(name, wanted)
+  return function(f, ...)
+    local before = {}
+    for mode, on in pairs(wanted) do before[mode] = native.mode(mode, on) end
+    local scope = setmetatable({ name = name, before = before }, Scope)
+    if not f then
+      scope.where = line_of_caller()
+      return scope
+    end
+    local _ <close> = scope
+    return f(...)
+  end
+end
+
+-- What autograd saves passes through pack, and through unpack when backward wants it.
+local function saved_tensors(pack, unpack, f, ...)
+  native.saved_tensors(pack, unpack)
+  local function close() native.saved_tensors() end
+  local scope = setmetatable({}, { __name = "Scope", __close = close })
+  if not f then return scope end
+  local _ <close> = scope
+  return f(...)
+end
+
+-- What autograd saves waits in main memory.
+local function save_on_cpu(f, ...)
+  local function pack(t) return { t:to "cpu", t.device } end
+  local function unpack(kept) return kept[1]:to(kept[2]) end
+  return saved_tensors(pack, unpack, f, ...)
+end
+
+return {
+  saved_tensors = saved_tensors,
+  save_on_cpu = save_on_cpu,
+  no_grad = scope_of("no_grad", { grad = false }),
+  enable_grad = scope_of("enable_grad", { grad = true }),
+  detect_anomaly = scope_of("detect_anomaly", { anomaly = true }),
+  inference = scope_of("inference", { grad = false, inference = true }),
+}

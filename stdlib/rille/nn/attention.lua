@@ -1,0 +1,75 @@
+-- nn.MultiheadAttention(width, heads, options): attention with projections; names and
+-- initialisation as in PyTorch (in_proj_weight, out_proj). Inputs are [batch, time, width] unless
+-- batch_first = false.
+local rille = require "rille"
+local init = require "rille.nn.initialise"
+local layers = require "rille.nn.layers"
+local module = require "rille.nn.module"
+local parameter = require "rille.parameter"
+local read_options = require "rille.options"
+local fail = require "rille.fail"
+
+local MultiheadAttention = module.define "MultiheadAttention"
+
+local known = {
+  { "dropout", 0.0 }, { "bias", true }, { "batch_first", true }, { "device" }, { "dtype" },
+}
+
+function MultiheadAttention:init(width, heads, options)
+  local o = read_options("MultiheadAttention", options, known)
+  if width % heads ~= 0 then
+    fail.argument("MultiheadAttention", "'width' %d is no multiple of 'heads' %d", width, heads)
+  end
+  local place = { device = o.device, dtype = o.dtype }
+  self.width, self.heads, self.dropout = width, heads, o.dropout
+  self.batch_first = o.batch_first
+  self.in_proj_weight = parameter.new(init.xavier_uniform_(rille.empty(3 * width, width, place)))
+  if o.bias then self.in_proj_bias = parameter.new(rille.zeros(3 * width, place)) end
+  self.out_proj = layers.Linear(width, width, { bias = o.bias, device = o.device, dtype = o.dtype })
+  if o.bias then init.zeros_(self.out_proj.bias) end
+end
+
+local function project(self, x, part)
+  local first = (part - 1) * self.width + 1
+  local w, b = self.in_proj_weight:narrow(1, first, self.width), self.in_proj_bias
+  return rille.linear(x, w, b and b:narrow(1, first, self.width))
+end
+
+local function heads_of(self, x)
+  local b, t = x:size()
+  return x:view(b, t, self.heads, -1):transpose(2, 3)
+end
+
+-- What may be seen: `mask` [time, time] or broadcastable, true where attention may look;
+-- `padding_mask` [batch, time of the keys], true for real tokens.
+local function merged(mask, padding_mask)
+  if not padding_mask then return mask end
+  local real = padding_mask:unsqueeze(2):unsqueeze(2)
+  return mask and mask:logical_and(real) or real
+end
+
+local call_options = { { "mask" }, { "padding_mask" }, { "causal", false } }
+
+-- (query, key, value) or (x) for self-attention; returns the output.
+function MultiheadAttention:forward(query, key, value, options)
+  if type(key) == "table" or key == nil then options, key, value = key, query, query end
+  local o = read_options("MultiheadAttention", options, call_options)
+  if not self.batch_first then
+    query, key, value = query:transpose(1, 2), key:transpose(1, 2), value:transpose(1, 2)
+  end
+  local q = heads_of(self, project(self, query, 1))
+  local k, v = heads_of(self, project(self, key, 2)), heads_of(self, project(self, value, 3))
+  local y = rille.scaled_dot_product_attention(q, k, v, {
+    mask = merged(o.mask, o.padding_mask), causal = o.causal,
+    dropout = self.training and self.dropout or 0,
+  })
+  local b, _, t = y:size()
+  y = self.out_proj(y:transpose(2, 3):reshape(b, t, self.width))
+  return self.batch_first and y or y:transpose(1, 2)
+end
+
+function MultiheadAttention:describe()
+  return ("width=%d, heads=%d, dropout=%g"):format(self.width, self.heads, self.dropout)
+end
+
+return { MultiheadAttention = MultiheadAttention }

@@ -1,0 +1,120 @@
+-- Transformer layers and stacks of them, with PyTorch's names of parameters. Calls take masks in
+-- the trailing table: mask, padding_mask (true for real tokens), causal; decoders memory_mask,
+-- memory_padding_mask too.
+local rille = require "rille"
+local containers = require "rille.nn.containers"
+local fail = require "rille.fail"
+local layers = require "rille.nn.layers"
+local module = require "rille.nn.module"
+local MultiheadAttention = require "rille.nn.attention".MultiheadAttention
+local read_options = require "rille.options"
+local stateless = require "rille.nn.stateless"
+
+local known = {
+  { "feedforward", 2048 }, { "dropout", 0.1 }, { "activation", "relu" }, { "eps", 1e-5 },
+  { "norm_first", false }, { "causal", false }, { "bias", true }, { "device" }, { "dtype" },
+}
+
+-- What encoder and decoder layers share: self-attention, the two linear layers, norms.
+local Layer = module.define "TransformerLayer"
+
+function Layer:build(width, heads, options, norms)
+  local o = read_options(self.__name, options, known)
+  local place = { bias = o.bias, device = o.device, dtype = o.dtype }
+  self.causal, self.norm_first, self.activation = o.causal, o.norm_first, o.activation
+  local attention = { dropout = o.dropout, bias = o.bias, device = o.device, dtype = o.dtype }
+  self.self_attn = MultiheadAttention(width, heads, attention)
+  if norms == 3 then self.multihead_attn = MultiheadAttention(width, heads, attention) end
+  self.linear1 = layers.Linear(width, o.feedforward, place)
+  self.dropout = stateless.Dropout(o.dropout)
+  self.linear2 = layers.Linear(o.feedforward, width, place)
+  for i = 1, norms do
+    self["norm" .. i] = layers.LayerNorm(width,
+      { eps = o.eps, bias = o.bias, device = o.device, dtype = o.dtype })
+  end
+  for i = 1, norms do self["dropout" .. i] = stateless.Dropout(o.dropout) end
+end
+
+-- x + f(norm(x)), or norm(x + f(x)); i is the number of the sublayer.
+function Layer:sublayer(i, x, f)
+  local norm, dropout = self["norm" .. i], self["dropout" .. i]
+  if self.norm_first then return x + dropout(f(norm(x))) end
+  return norm(x + dropout(f(x)))
+end
+
+function Layer:feed(x)
+  local h = self.linear1(x)
+  h = type(self.activation) == "function" and self.activation(h) or rille[self.activation](h)
+  return self.linear2(self.dropout(h))
+end
+
+local EncoderLayer = module.define("TransformerEncoderLayer", Layer)
+
+function EncoderLayer:init(width, heads, options)
+  self:build(width, heads, options, 2)
+end
+
+local encoder_options = { { "mask" }, { "padding_mask" }, { "causal" } }
+
+function EncoderLayer:forward(x, options)
+  local o = read_options("TransformerEncoderLayer", options, encoder_options)
+  if o.causal == nil then o.causal = self.causal end
+  x = self:sublayer(1, x, function(h) return self.self_attn(h, o) end)
+  return self:sublayer(2, x, function(h) return self:feed(h) end)
+end
+
+local DecoderLayer = module.define("TransformerDecoderLayer", Layer)
+
+function DecoderLayer:init(width, heads, options)
+  self:build(width, heads, options, 3)
+end
+
+local decoder_options = {
+  { "mask" }, { "padding_mask" }, { "causal" }, { "memory_mask" }, { "memory_padding_mask" },
+}
+
+function DecoderLayer:forward(x, memory, options)
+  local o = read_options("TransformerDecoderLayer", options, decoder_options)
+  local causal = o.causal
+  if causal == nil then causal = self.causal end
+  local own = { mask = o.mask, padding_mask = o.padding_mask, causal = causal }
+  local cross = { mask = o.memory_mask, padding_mask = o.memory_padding_mask }
+  x = self:sublayer(1, x, function(h) return self.self_attn(h, own) end)
+  x = self:sublayer(2, x, function(h) return self.multihead_attn(h, memory, memory, cross) end)
+  return self:sublayer(3, x, function(h) return self:feed(h) end)
+end
+
+-- Layers one after another: made by `make(i)`, `count` of them, or given as a list.
+local function stack(self, make, count, options)
+  local o = read_options(self.__name, options, { { "norm" } })
+  if type(make) == "function" then
+    local list = {}
+    for i = 1, count do list[i] = make(i) end
+    make = list
+  elseif type(make) ~= "table" or module.is_module(make) then
+    fail.type(self.__name, "layers", "a list of layers or a function that makes one", make)
+  end
+  self.layers = containers.ModuleList(make)
+  self.norm = o.norm
+end
+
+local Encoder = module.define "TransformerEncoder"
+Encoder.init = stack
+
+function Encoder:forward(x, options)
+  for _, layer in ipairs(self.layers) do x = layer(x, options) end
+  return self.norm and self.norm(x) or x
+end
+
+local Decoder = module.define "TransformerDecoder"
+Decoder.init = stack
+
+function Decoder:forward(x, memory, options)
+  for _, layer in ipairs(self.layers) do x = layer(x, memory, options) end
+  return self.norm and self.norm(x) or x
+end
+
+return {
+  TransformerEncoderLayer = EncoderLayer, TransformerDecoderLayer = DecoderLayer,
+  TransformerEncoder = Encoder, TransformerDecoder = Decoder,
+}

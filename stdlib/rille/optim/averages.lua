@@ -1,0 +1,65 @@
+-- Averages of a model's parameters: optim.EMA (exponential) and optim.SWA (equal weights).
+local rille = require "rille"
+local fail = require "rille.fail"
+local read_options = require "rille.options"
+
+local Average = { __name = "Average" }
+Average.__index = Average
+
+local function make(name, model, known, options)
+  local self = setmetatable({ name = name, model = model, count = 0, average = {} }, Average)
+  self.options = read_options(name, options, known)
+  if type(model) ~= "table" or not model.named_parameters then
+    fail.type(name, "model", "a module", model)
+  end
+  for key, p in model:named_parameters() do self.average[key] = p:detach():clone() end
+  return self
+end
+
+-- The part of the present parameters in the new average. EMA's decay rises at first, so that the
+-- start counts for little: min(decay, (1 + n) / (10 + n)).
+local function share(self)
+  local decay = self.options.decay
+  if not decay then return 1 / (self.count + 1) end
+  if self.options.warmup then decay = math.min(decay, (1 + self.count) / (10 + self.count)) end
+  return 1 - decay
+end
+
+function Average:update()
+  local part = share(self)
+  local _ <close> = rille.no_grad()
+  for key, p in self.model:named_parameters() do self.average[key]:lerp_(p:detach(), part) end
+  self.count = self.count + 1
+end
+
+local function write(model, values)
+  local _ <close> = rille.no_grad()
+  for key, p in model:named_parameters() do p:copy_(values[key]) end
+end
+
+-- Puts the averages into the model until the scope ends (or for the time of f).
+function Average:apply(f, ...)
+  local kept = {}
+  for key, p in self.model:named_parameters() do kept[key] = p:detach():clone() end
+  write(self.model, self.average)
+  local scope = setmetatable({}, { __close = function() write(self.model, kept) end })
+  if not f then return scope end
+  local _ <close> = scope
+  return f(...)
+end
+
+function Average:state_dict()
+  return { count = self.count, average = self.average }
+end
+
+function Average:load_state_dict(state)
+  self.count = state.count
+  for key, value in pairs(state.average) do self.average[key] = value:clone() end
+end
+
+return {
+  EMA = function(model, options)
+    return make("EMA", model, { { "decay", 0.999 }, { "warmup", true } }, options)
+  end,
+  SWA = function(model, options) return make("SWA", model, {}, options) end,
+}
