@@ -15,6 +15,7 @@ std::vector<const OpInfo*> collect() {
       family_cast,           //
       family_compare,        //
       family_conv,           //
+      family_contract,       //
       family_create,         //
       family_cross_entropy,  //
       family_embedding,      //
@@ -25,7 +26,9 @@ std::vector<const OpInfo*> collect() {
       family_matmul,         //
       family_norm,           //
       family_order,          //
+      family_pool,           //
       family_reduce,         //
+      family_resize,         //
       family_rounding,       //
       family_scan,           //
       family_scatter,        //
