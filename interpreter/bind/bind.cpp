@@ -5,12 +5,13 @@
 namespace rille::bind {
 
 void bind_all(Interpreter& in) {
+  bind_tensor(in);  // first: ops make tensors, so they need their metatable
   lua::define_ops(in);
-  bind_tensor(in);
   bind_create(in);
   bind_autograd(in);
   bind_engine(in);
   bind_files(in);
+  bind_nn(in);
   bind_system(in);
 }
 

@@ -15,6 +15,7 @@ void bind_create(Interpreter& in);
 void bind_autograd(Interpreter& in);
 void bind_engine(Interpreter& in);
 void bind_files(Interpreter& in);
+void bind_nn(Interpreter& in);
 void bind_system(Interpreter& in);
 
 /// All of them.

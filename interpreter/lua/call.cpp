@@ -7,6 +7,7 @@
 #include "core/fail.h"
 #include "interpreter/lua/box.h"
 #include "interpreter/lua/diagnose.h"
+#include "interpreter/lua/read_args.h"
 
 namespace rille::lua {
 namespace {
@@ -69,6 +70,7 @@ bool native_guarded(lua_State* L, Interpreter& in, Native function, size_t& firs
   } catch (const LuaError& e) {
     lua_error_reference = e.reference();
   } catch (Error& e) {
+    if (e.op().empty()) e.op(static_cast<const char*>(lua_touserdata(L, lua_upvalueindex(3))));
     diagnose(L, in, std::move(e), nullptr, nullptr);
   } catch (const std::bad_alloc&) {
     diagnose(L, in, Error(Kind::memory, "E_OOM", "out of memory"), nullptr, nullptr);
@@ -251,6 +253,20 @@ Value Call::option(int i, std::string_view key) const {
   return found;
 }
 
+void Call::options(int i, const OpInfo& schema, void* into) const {
+  if (has(i) && !is_table(i)) wrong(i, "options", "a table");
+  if (!lua_checkstack(L_, kMaxFields + 8)) throw std::bad_alloc();
+  const int top = lua_gettop(L_);
+  Arranged from;
+  for (lua_pushnil(L_); is_table(i) && lua_next(L_, i); lua_settop(L_, -2))
+    if (lua_type(L_, -2) != LUA_TSTRING)
+      throw option_error("options have names, got {}", describe_value(L_, lua_gettop(L_) - 1, in_));
+  lua_settop(L_, top);
+  if (is_table(i)) arrange_options(L_, schema, i, from);
+  read_args(L_, in_, schema, from, into);
+  lua_settop(L_, top);
+}
+
 void Call::only(int i, std::initializer_list<std::string_view> keys) const {
   if (!has(i)) return;
   if (!is_table(i)) wrong(i, "options", "a table");
@@ -318,16 +334,28 @@ void push_value(lua_State* L, Interpreter& in, const Value& v) {
   }
 }
 
-void push_native(lua_State* L, Interpreter& in, Native f) {
+void push_native(lua_State* L, Interpreter& in, Native f, const char* name) {
   lua_pushlightuserdata(L, reinterpret_cast<void*>(f));
   lua_pushlightuserdata(L, &in);
-  lua_pushcclosure(L, native_entry, 2);
+  lua_pushlightuserdata(L, const_cast<char*>(name));
+  lua_pushcclosure(L, native_entry, 3);
 }
+
+namespace {
+
+// What errors call it: the last part of a dotted name; nothing for metamethods.
+const char* shown_name(std::string_view name) {
+  if (name.starts_with("__")) return "";
+  const size_t dot = name.rfind('.');
+  return name.data() + (dot == name.npos ? 0 : dot + 1);
+}
+
+}  // namespace
 
 void add_natives(lua_State* L, Interpreter& in, const NativeEntry* begin, const NativeEntry* end) {
   for (; begin != end; ++begin) {
     lua_pushlstring(L, begin->name.data(), begin->name.size());
-    push_native(L, in, begin->function);
+    push_native(L, in, begin->function, shown_name(begin->name));
     lua_rawset(L, -3);
   }
 }

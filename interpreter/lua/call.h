@@ -10,6 +10,9 @@
 #include "interpreter/lua/value.h"
 
 struct lua_State;
+namespace rille {
+struct OpInfo;
+}
 
 namespace rille::lua {
 
@@ -72,6 +75,9 @@ class Call {
 
   /// The entry of an options table as a Value; nil where absent. See also `only`.
   Value option(int i, std::string_view key) const;
+  /// The options table at `i`, or nothing, into a struct whose fields `schema` describes; `into` holds
+  /// the defaults. Refuses what the schema doesn't name.
+  void options(int i, const OpInfo& schema, void* into) const;
   /// Refuses keys of the options table at `i` that are not among `keys`.
   void only(int i, std::initializer_list<std::string_view> keys) const;
   /// A tensor in a field of the table at `i`, or an empty one.
@@ -105,7 +111,8 @@ template <size_t N>
 void add_natives(lua_State* L, Interpreter& in, const NativeEntry (&list)[N]) {
   add_natives(L, in, list, list + N);
 }
-void push_native(lua_State* L, Interpreter& in, Native f);
+/// `name` (static) is the op that errors name where the function names none.
+void push_native(lua_State* L, Interpreter& in, Native f, const char* name = "");
 
 /// Pushes a value; may raise for want of memory.
 void push_value(lua_State* L, Interpreter& in, const Value& v);

@@ -14,6 +14,9 @@ void open_state(Interpreter& in);
 void finish_state(Interpreter& in);
 void close_state(Interpreter& in);
 
+/// "Lua 5.4.4"
+std::string_view lua_version();
+
 /// How a chunk ended.
 struct Outcome {
   int status = 0;           // what the program should exit with

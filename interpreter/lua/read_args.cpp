@@ -60,7 +60,6 @@ int nth_visible(const OpInfo& op, int n) {
 }
 
 void take_options(lua_State* L, const OpInfo& op, int table, Arranged& out) {
-  luaL_checkstack(L, kMaxFields + 4, "rille");
   for (lua_pushnil(L); lua_next(L, table);) {
     // key, value: the value stays where it is, a copy of the key goes on for lua_next
     const char* key = lua_tostring(L, -2);
@@ -105,7 +104,13 @@ void arrange(lua_State* L, const OpInfo& op, int top, Arranged& out) {
   }
   out.given = last;
   out.too_many = arg <= last;
-  if (options) take_options(L, op, options, out);
+  if (!options) return;
+  luaL_checkstack(L, kMaxFields + 4, "rille");
+  take_options(L, op, options, out);
+}
+
+void arrange_options(lua_State* L, const OpInfo& op, int table, Arranged& out) {
+  take_options(L, op, table, out);
 }
 
 int64_t read_integer(lua_State* L, const Interpreter& in, int i, std::string_view what) {

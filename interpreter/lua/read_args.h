@@ -27,6 +27,9 @@ struct Arranged {
 /// Sorts what the script passed to the fields. Leaves option values on the stack.
 void arrange(lua_State* L, const OpInfo& op, int top, Arranged& out);
 
+/// The same for a table of options alone; no positional arguments. Needs kMaxFields free slots.
+void arrange_options(lua_State* L, const OpInfo& op, int table, Arranged& out);
+
 /// Reads the values into `args`, which hold the defaults. Throws E_TYPE, E_ARG, E_OPTION, E_INDEX.
 void read_args(lua_State* L, Interpreter& in, const OpInfo& op, const Arranged& from, void* args);
 

@@ -1,54 +1,84 @@
 #include "interpreter/shell/shell.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
-#include <iostream>
-#include <iterator>
+#include <span>
 
 #include "core/error.h"
-#include "interpreter/bind/bind.h"
-#include "interpreter/lua/open.h"
+#include "interpreter/lua/diagnose.h"
+#include "interpreter/shell/commands.h"
 
 namespace rille::shell {
 namespace {
 
-using Words = std::vector<std::string>;
+struct Command {
+  std::string_view name, usage, summary;
+  int (*run)(const Words& words);
+};
 
-int run_script(const Words& words) {
+int help(const Words& words);
+
+// The one list of commands: help, errors and what runs come from it.
+constexpr Command kCommands[] = {
+    {"run", "run FILE [flags]", "run a script or a recipe; - reads standard input, -e CODE a chunk", run_command},
+    {"help", "help [NAME]", "this list, or what an op does and takes", help},
+    {"info", "info", "versions, devices, libraries and kernels in use", info_command},
+    {"selftest", "selftest [OP...] [--grad]", "check every op on this machine against its definition", selftest_command},
+};
+
+void print_usage(std::FILE* to) {
+  fmt::print(to, "usage: rille COMMAND ...\n\n");
+  for (const Command& c : kCommands) fmt::print(to, "  rille {:<28} {}\n", c.usage, c.summary);
+  fmt::print(to,
+             "\n  rille FILE and rille -e CODE are rille run. rille run FILE --help lists a recipe's flags.\n"
+             "\nexit status: 0 done, 1 the script raised an error, 2 wrong usage, 70 a fault of Rille,\n"
+             "             130 and 143 stopped by a signal after saving\n");
+}
+
+int help(const Words& words) {
+  if (!words.empty()) return help_command(words);
+  print_usage(stdout);
+  return 0;
+}
+
+// A word that is no command is a script, unless it only looks like a command.
+bool names_a_script(const std::string& word) {
+  return word == "-" || word == "-e" || word.find('.') != word.npos || word.find('/') != word.npos;
+}
+
+int no_such_command(const std::string& word) {
+  std::vector<std::string_view> names;
+  for (const Command& c : kCommands) names.push_back(c.name);
+  const std::string near = lua::nearest(word, names);
+  fmt::print(stderr, "rille: there is no command and no script '{}'{}\n", word,
+             near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
+  return 2;
+}
+
+int dispatch(const Words& words) {
   if (words.empty()) {
-    std::fprintf(stderr, "usage: rille run FILE [flags]   or   rille run -e CODE [arguments]\n");
+    print_usage(stderr);
     return 2;
   }
-  lua::Interpreter in;
-  lua::open_state(in);
-  bind::bind_all(in);
-  lua::finish_state(in);
-  lua::Outcome out;
-  if (words[0] == "-e") {
-    if (words.size() < 2) {
-      std::fprintf(stderr, "rille: -e needs a chunk of Lua\n");
-      return 2;
-    }
-    out = lua::run_text(in, words[1], "=(command line)", {words.begin() + 2, words.end()});
-  } else if (words[0] == "-") {
-    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-    out = lua::run_text(in, text, "=stdin", {words.begin() + 1, words.end()});
-  } else {
-    out = lua::run_file(in, words[0], {words.begin() + 1, words.end()});
+  const std::string& first = words[0];
+  if (first == "--help" || first == "-h") return help({});
+  if (first == "--version" || first == "-v") {
+    fmt::print("rille {}\n", version());
+    return 0;
   }
-  std::fflush(stdout);
-  if (!out.error.empty()) std::fprintf(stderr, "%s\n", out.error.c_str());
-  lua::close_state(in);
-  return out.status;
+  for (const Command& c : kCommands)
+    if (c.name == first) return c.run({words.begin() + 1, words.end()});
+  return names_a_script(first) ? run_command(words) : no_such_command(first);
 }
 
 }  // namespace
 
 int run(const std::vector<std::string>& words) {
   try {
-    if (!words.empty() && words[0] == "run") return run_script({words.begin() + 1, words.end()});
-    return run_script(words);
+    return dispatch(words);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "rille: %s\n", e.what());
+    fmt::print(stderr, "rille: {}\n", e.what());
     return 70;
   }
 }

@@ -37,6 +37,15 @@ void run(ConvPass pass, const Conv& c, const void* first, const void* second, vo
   }
 }
 
+/// Where the built-in kernels beat oneDNN's, reorders included: images that are their own columns,
+/// and gradients of few channels.
+bool prefers_columns(ConvPass pass, const Conv& c) {
+  const Window w(c);
+  if (c.groups > 1) return false;
+  return (w.is_pointwise() && w.positions >= 64) ||
+         (pass == ConvPass::backward_data && w.channels <= 4);
+}
+
 /// oneDNN has no bias in backward_data.
 bool run_dnn(ConvPass pass, DType dtype, const Conv& c, const void* first, const void* second,
              void* result, const void* bias) {
@@ -102,7 +111,9 @@ void dispatch(ConvPass pass, DType dtype, const Conv& c, const void* first, cons
     case DType::f64: return run<double>(pass, c, first, second, result, bias);
     case DType::i64: return run<int64_t>(pass, c, first, second, result, bias);
     case DType::f32:
-      if (!builtin && run_dnn(pass, dtype, c, first, second, result, bias)) return;
+      if (!builtin && !prefers_columns(pass, c) &&
+          run_dnn(pass, dtype, c, first, second, result, bias))
+        return;
       return run<float>(pass, c, first, second, result, bias);
     case DType::boolean:
       throw dtype_error("convolutions of {} tensors are not defined", name(dtype))

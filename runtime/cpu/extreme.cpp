@@ -20,6 +20,15 @@ inline bool beats(A x, A best) {
   return (largest ? x > best : x < best) || (x != x && best == best);
 }
 
+constexpr int64_t kShort = 64;  // lines below this are looked through one by one
+
+template <bool largest, class A>
+int64_t place_of_best(const A* x, int64_t n) {
+  int64_t at = 0;
+  for (int64_t i = 1; i < n; ++i) at = beats<largest>(x[i], x[at]) ? i : at;
+  return at;
+}
+
 template <bool largest, class A>
 RILLE_CLONES A best_of(const A* x, int64_t n) {
   constexpr int64_t lanes = 128 / sizeof(A);
@@ -51,6 +60,10 @@ Found<A> search(const Tensor& x, int64_t start, int64_t begin, int64_t end, A* r
     if (x.dtype() != kCompute<A>) {
       convert(x.dtype(), block, kCompute<A>, room, n);
       block = room;
+    }
+    if (end - begin <= kShort) {
+      const int64_t at = place_of_best<largest>(block, n);
+      return {block[at], i + at};
     }
     const A value = best_of<largest>(block, n);
     if (best.id >= 0 && !beats<largest>(value, best.value)) continue;

@@ -23,13 +23,13 @@ constexpr int64_t kWideWork = 64 << 20;        // products that use all threads 
 template <class S>
 void empty_sum(const Product<S>& p) {
   using T = SumOf<S>;
-  const T beta = scale_as<T, S>(p.g.beta);
+  const T beta = scale_as<T>(p.g.beta);
   for (int64_t i = 0; i < p.g.m; ++i)
     for (int64_t j = 0; j < p.g.n; ++j) {
       S& c = p.c[i * p.g.ldc + j];
       T sum = beta != T(0) ? beta * static_cast<T>(c) : T(0);
       if (p.bias) sum += static_cast<T>(p.bias[j]);
-      c = round_to<S>(sum);
+      c = S(sum);
     }
 }
 
@@ -89,8 +89,8 @@ void run_narrow(const Gemm& g, const void* a, const void* b, void* c, const void
           f(static_cast<S*>(c)[i * g.stride_c + r * g.ldc + j], sums[static_cast<size_t>(at)]);
   };
   if (g.beta != 0) each([](S& narrow, int64_t& wide) { wide = narrow; });
-  run<int64_t>(dense_c, wide_a.data(), wide_b.data(), sums.data(),
-               bias ? wide_bias.data() : nullptr);
+  run<uint64_t>(dense_c, wide_a.data(), wide_b.data(), sums.data(),
+                bias ? wide_bias.data() : nullptr);
   each([](S& narrow, int64_t& wide) { narrow = static_cast<S>(wide); });
 }
 
@@ -118,7 +118,7 @@ void gemm_builtin(DType dtype, const Gemm& g, const void* a, const void* b, void
     case DType::f32: return run<float>(g, a, b, c, bias);
     case DType::f16: return run<f16>(g, a, b, c, bias);
     case DType::bf16: return run<bf16>(g, a, b, c, bias);
-    case DType::i64: return run<int64_t>(g, a, b, c, bias);
+    case DType::i64: return run<uint64_t>(g, a, b, c, bias);
     case DType::i32: return run_narrow<int32_t>(g, a, b, c, bias);
     case DType::i16: return run_narrow<int16_t>(g, a, b, c, bias);
     case DType::i8: return run_narrow<int8_t>(g, a, b, c, bias);

@@ -7,6 +7,7 @@
 #include "core/threads.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/gemm_pack.h"
+#include "cpu/gemm_round.h"
 #include "cpu/gemm_tile.h"
 #include "cpu/workspace.h"
 
@@ -27,11 +28,11 @@ inline int64_t even_piece(int64_t n, int64_t limit, int64_t unit) {
 }
 
 /// The superblock at hand, its packed panels and its sums. Sums are C itself where C's type is the
-/// type of the sums, else scratch that `finish` rounds into C.
+/// type of the sums, else workspace that is rounded into C.
 template <class S>
 struct Block {
   using T = SumOf<S>;
-  static constexpr bool in_place = sizeof(S) == sizeof(T);
+  static constexpr bool in_place = std::is_same_v<S, T>;
   const Product<S>& p;
   int64_t row, rows, col, cols, k0, depth;  // what of the product
   int64_t padded_cols;                      // cols, up to whole vectors
@@ -84,81 +85,63 @@ struct PackB {
   }
 };
 
-/// Tiles [begin, end) of the superblock, row of tiles by row of tiles.
-template <class S>
-struct Tiles {
-  using T = SumOf<S>;
-  const Block<S>& at;
-  int64_t tile_rows, tile_cols, begin, end;
+/// One pass over a tile of C: kStep steps of packed panels. Columns of B are packed whole tiles
+/// wide, the last ones maybe one vector.
+template <class T>
+struct Pass {
+  TileInput<T> in;  // b: the first panel
+  TileOutput<T> out;
+  int64_t rows, cols;
 
   template <class I>
   [[gnu::always_inline]] void run() const {
-    const int64_t across = (at.cols + tile_cols - 1) / tile_cols;
-    for (int64_t t = begin; t < end; ++t) {
-      const int64_t i = t / across * tile_rows, j = t % across * tile_cols;
-      const int64_t rows = std::min(tile_rows, at.rows - i);
-      const int64_t cols = std::min(tile_cols, at.cols - j);
-      for (int64_t k = 0; k < at.depth; k += kStep) pass<I>(i, rows, j, cols, k);
-      if (at.last && !Block<S>::in_place) finish(i, rows, j, cols);
-    }
-  }
-
- private:
-  template <class I>
-  [[gnu::always_inline]] void pass(int64_t i, int64_t rows, int64_t j0, int64_t cols,
-                                   int64_t k) const {
     using Shape = TileShape<I, T>;
-    const Gemm& g = at.p.g;
-    const bool first = at.first && k == 0;
-    constexpr bool in_place = Block<S>::in_place;
-    TileInput<T, T> in{};
-    in.k = std::min(kStep, at.depth - k);
-    in.a = at.a + k * at.rows + i * in.k;
-    TileOutput<T, T> out{};
-    out.ldc = at.ld_sums;
-    out.alpha = in_place ? scale_as<T, S>(g.alpha) : T(1);
-    out.beta = !first ? T(1) : in_place ? scale_as<T, S>(g.beta) : T(0);
-    for (int64_t j = j0; j < j0 + cols; j += Shape::cols) {
-      const int width = static_cast<int>(std::min<int64_t>(Shape::cols, at.cols - j));
-      in.b = at.b + k * at.padded_cols + j * in.k;
-      out.c = at.sums + i * at.ld_sums + j;
-      if constexpr (in_place)
-        out.bias =
-            first && at.p.bias ? reinterpret_cast<const T*>(at.p.bias) + at.col + j : nullptr;
-      if (width > Shape::lanes) {
-        in.b_step = Shape::cols;
-        tile_column<T, I::bytes, Shape::rows, Shape::vectors, true>(in, out, rows, 0, width);
-      } else {
-        in.b_step = Shape::lanes;
-        tile_column<T, I::bytes, Shape::rows, 1, true>(in, out, rows, 0, width);
-      }
-    }
-  }
-
-  /// c = alpha * sum + beta * c + bias, rounded once
-  [[gnu::always_inline]] void finish(int64_t i0, int64_t rows, int64_t j0, int64_t cols) const {
-    const Product<S>& p = at.p;
-    const T alpha = scale_as<T, S>(p.g.alpha), beta = scale_as<T, S>(p.g.beta);
-    for (int64_t i = i0; i < i0 + rows; ++i) {
-      T* sum = at.sums + i * at.ld_sums + j0;
-      S* c = p.c + (at.row + i) * p.g.ldc + at.col + j0;
-      if (alpha != T(1)) {
-#pragma omp simd
-        for (int64_t j = 0; j < cols; ++j) sum[j] *= alpha;
-      }
-      if (beta != T(0)) {
-#pragma omp simd
-        for (int64_t j = 0; j < cols; ++j) sum[j] += beta * static_cast<T>(c[j]);
-      }
-      if (const S* bias = p.bias ? p.bias + at.col + j0 : nullptr) {
-#pragma omp simd
-        for (int64_t j = 0; j < cols; ++j) sum[j] += static_cast<T>(bias[j]);
-      }
-#pragma omp simd
-      for (int64_t j = 0; j < cols; ++j) c[j] = round_to<S>(sum[j]);
+    for (int64_t j = 0; j < cols; j += Shape::cols) {
+      TileInput<T> from = in;
+      TileOutput<T> to = out;
+      from.b += j * in.k;
+      to.c += j;
+      if (to.bias) to.bias += j;
+      const int width = static_cast<int>(std::min<int64_t>(Shape::cols, cols - j));
+      from.b_step = width > Shape::lanes ? Shape::cols : Shape::lanes;
+      if (width > Shape::lanes)
+        tile_column<T, I::bytes, Shape::rows, Shape::vectors, true>(from, to, rows, 0, width);
+      else
+        tile_column<T, I::bytes, Shape::rows, 1, true>(from, to, rows, 0, width);
     }
   }
 };
+
+/// Instantiated once a type of sums.
+template <class T>
+void run_pass(const Pass<T>& pass) {
+  run_best(pass);
+}
+
+/// A tile of the superblock, k block after k block.
+template <class S>
+void run_tile(const Block<S>& at, int64_t i, int64_t rows, int64_t j, int64_t cols) {
+  using T = SumOf<S>;
+  const Product<S>& p = at.p;
+  for (int64_t k = 0; k < at.depth; k += kStep) {
+    const bool first = at.first && k == 0;
+    Pass<T> pass{};
+    pass.rows = rows, pass.cols = cols;
+    pass.in.k = std::min(kStep, at.depth - k);
+    pass.in.a = at.a + k * at.rows + i * pass.in.k;
+    pass.in.b = at.b + k * at.padded_cols + j * pass.in.k;
+    pass.out.c = at.sums + i * at.ld_sums + j;
+    pass.out.ldc = at.ld_sums;
+    pass.out.alpha = Block<S>::in_place ? scale_as<T>(p.g.alpha) : T(1);
+    pass.out.beta = !first ? T(1) : Block<S>::in_place ? scale_as<T>(p.g.beta) : T(0);
+    if constexpr (Block<S>::in_place)
+      pass.out.bias = first && p.bias ? p.bias + at.col + j : nullptr;
+    run_pass(pass);
+  }
+  if constexpr (!Block<S>::in_place)
+    if (at.last)
+      round_sums(p, at.row + i, rows, at.col + j, cols, at.sums + i * at.ld_sums + j, at.ld_sums);
+}
 
 /// Packs the superblock and computes its tiles.
 template <class S>
@@ -184,7 +167,11 @@ void run_block(const Block<S>& at, int64_t unit_rows, int64_t unit_cols) {
       run_best(PackB<S>{at, std::max<int64_t>(0, begin - panels_a), end - panels_a});
   });
   parallel_for(count, serial ? count : 1, [&](int64_t begin, int64_t end) {
-    run_best(Tiles<S>{at, tile_rows, tile_cols, begin, end});
+    const int64_t across = (at.cols + tile_cols - 1) / tile_cols;
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t i = t / across * tile_rows, j = t % across * tile_cols;
+      run_tile(at, i, std::min(tile_rows, at.rows - i), j, std::min(tile_cols, at.cols - j));
+    }
   });
 }
 
@@ -226,8 +213,7 @@ void gemm_blocked(const Product<S>& p) {
                     k == 0,
                     k + depth >= g.k};
         at.padded_cols = round_up(at.cols, lanes);
-        if constexpr (Block<S>::in_place)
-          at.sums = reinterpret_cast<T*>(p.c) + i * g.ldc + j, at.ld_sums = g.ldc;
+        if constexpr (Block<S>::in_place) at.sums = p.c + i * g.ldc + j, at.ld_sums = g.ldc;
         run_block(at, unit_rows, unit_cols);
       }
 }

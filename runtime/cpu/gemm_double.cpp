@@ -5,6 +5,7 @@
 
 namespace rille::cpu {
 
+template void block::run_pass(const Pass<double>&);
 template void gemm_blocked(const Product<double>&);
 template void gemm_small(const Product<double>&);
 template void gemv(const Product<double>&);

@@ -5,6 +5,7 @@
 
 namespace rille::cpu {
 
+template void block::run_pass(const Pass<float>&);
 template void gemm_blocked(const Product<float>&);
 template void gemm_small(const Product<float>&);
 template void gemv(const Product<float>&);

@@ -1,5 +1,5 @@
 // The three ways to compute one product (batch 1, m, n, k > 0), by shape; gemm.cpp chooses. S is
-// what the matrices hold: double, float, bf16, f16 or an integer. Instantiated in gemm_float.cpp,
+// what the matrices hold: double, float, bf16, f16 or uint64_t. Instantiated in gemm_float.cpp,
 // gemm_double.cpp, gemm_half.cpp and gemm_int.cpp.
 #pragma once
 #include "cpu/gemm.h"

@@ -14,7 +14,9 @@ template <class I, class T>
 struct TileShape {
   static constexpr int lanes = I::bytes / static_cast<int>(sizeof(T));
   static constexpr int vectors = 2;
-  static constexpr int rows = I::registers == 32 ? 12 : 6;
+  static constexpr int rows = std::is_integral_v<T> || I::bytes == 16 ? 4  // multiply is slow there
+                              : I::registers == 32                    ? 12
+                                                                      : 6;
   static constexpr int cols = vectors * lanes;
 };
 
@@ -27,45 +29,45 @@ template <int R>
   return left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
-/// alpha or beta for matrices of S; a fraction means nothing to integers and is cut off.
-template <class T, class S>
+/// alpha or beta as T; a fraction means nothing to integers and is cut off.
+template <class T>
 [[gnu::always_inline]] inline T scale_as(double x) {
-  if constexpr (std::is_integral_v<S>)
+  if constexpr (std::is_integral_v<T>)
     return static_cast<T>(static_cast<int64_t>(x));
   else
     return static_cast<T>(x);
 }
 
-template <class T, class S>
+template <class T>
 struct TileInput {
   const T* a;
   int64_t a_row, a_step;
-  const S* b;
+  const T* b;
   int64_t b_step, k;
 };
 
-/// Where sums go: c = alpha * sum + beta * c + bias, in the type of the sums, rounded once.
-template <class T, class S>
+/// Where sums go: c = alpha * sum + beta * c + bias.
+template <class T>
 struct TileOutput {
-  S* c;
+  T* c;
   int64_t ldc;
-  const S* bias;  // one a column, or null
+  const T* bias;  // one a column, or null
   T alpha, beta;
 };
 
-template <class T, class S, class V, int R, int N>
-[[gnu::always_inline]] inline void multiply(V (&acc)[R][N], const TileInput<T, S>& in) {
+template <class T, class V, int R, int N>
+[[gnu::always_inline]] inline void multiply(V (&acc)[R][N], const TileInput<T>& in) {
   constexpr int lanes = sizeof(V) / sizeof(T);
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i)
 #pragma GCC unroll 4
     for (int v = 0; v < N; ++v) acc[i][v] = V{};
   const T* a = in.a;
-  const S* b = in.b;
+  const T* b = in.b;
   for (int64_t p = 0; p < in.k; ++p, a += in.a_step, b += in.b_step) {
     V row[N];
 #pragma GCC unroll 4
-    for (int v = 0; v < N; ++v) load_as<S>(row[v], b + v * lanes);
+    for (int v = 0; v < N; ++v) load_as<T>(row[v], b + v * lanes);
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
       const T x = a[i * in.a_row];
@@ -75,8 +77,8 @@ template <class T, class S, class V, int R, int N>
   }
 }
 
-template <class T, class S, class V, int R, int N>
-[[gnu::always_inline]] inline void store_whole(V (&acc)[R][N], const TileOutput<T, S>& out) {
+template <class T, class V, int R, int N>
+[[gnu::always_inline]] inline void store_whole(V (&acc)[R][N], const TileOutput<T>& out) {
   constexpr int lanes = sizeof(V) / sizeof(T);
   V old;
   if (out.beta != T(0))
@@ -84,13 +86,13 @@ template <class T, class S, class V, int R, int N>
     for (int i = 0; i < R; ++i)
 #pragma GCC unroll 4
       for (int v = 0; v < N; ++v) {
-        load_as<S>(old, out.c + i * out.ldc + v * lanes);
+        load_as<T>(old, out.c + i * out.ldc + v * lanes);
         acc[i][v] += out.beta * old;
       }
   if (out.bias)
 #pragma GCC unroll 4
     for (int v = 0; v < N; ++v) {
-      load_as<S>(old, out.bias + v * lanes);
+      load_as<T>(old, out.bias + v * lanes);
 #pragma GCC unroll 16
       for (int i = 0; i < R; ++i) acc[i][v] += old;
     }
@@ -101,8 +103,8 @@ template <class T, class S, class V, int R, int N>
 }
 
 /// Stores columns [skip, width) of the tile, each by the same operations whatever part it is of.
-template <class T, class S, class V, int R, int N>
-[[gnu::always_inline]] inline void store_tile(V (&acc)[R][N], const TileOutput<T, S>& out, int skip,
+template <class T, class V, int R, int N>
+[[gnu::always_inline]] inline void store_tile(V (&acc)[R][N], const TileOutput<T>& out, int skip,
                                               int width) {
   constexpr int lanes = sizeof(V) / sizeof(T);
   if (out.alpha != T(1))
@@ -110,8 +112,7 @@ template <class T, class S, class V, int R, int N>
     for (int i = 0; i < R; ++i)
 #pragma GCC unroll 4
       for (int v = 0; v < N; ++v) acc[i][v] *= out.alpha;
-  if constexpr (sizeof(T) == sizeof(S))
-    if (skip == 0 && width == N * lanes) return store_whole(acc, out);
+  if (skip == 0 && width == N * lanes) return store_whole(acc, out);
   T sums[R][N * lanes];
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i)
@@ -119,18 +120,17 @@ template <class T, class S, class V, int R, int N>
     for (int v = 0; v < N; ++v) store_to(sums[i] + v * lanes, acc[i][v]);
   for (int i = 0; i < R; ++i)
     for (int j = skip; j < width; ++j) {
-      S& c = out.c[i * out.ldc + j];
+      T& c = out.c[i * out.ldc + j];
       T sum = sums[i][j];
-      if (out.beta != 0) sum += out.beta * static_cast<T>(c);
-      if (out.bias) sum += static_cast<T>(out.bias[j]);
-      c = round_to<S>(sum);
+      if (out.beta != 0) sum += out.beta * c;
+      if (out.bias) sum += out.bias[j];
+      c = sum;
     }
 }
 
-/// One tile from start to end; B is read as SB, C is written as SC.
-template <class T, int Bytes, int R, int N, class SB, class SC>
-[[gnu::always_inline]] inline void tile(const TileInput<T, SB>& in, const TileOutput<T, SC>& out,
-                                        int skip, int width) {
+template <class T, int Bytes, int R, int N>
+[[gnu::always_inline]] inline void tile(const TileInput<T>& in, const TileOutput<T>& out, int skip,
+                                        int width) {
   Vec<T, Bytes> acc[R][N];
   multiply(acc, in);
   store_tile(acc, out, skip, width);
@@ -138,11 +138,11 @@ template <class T, int Bytes, int R, int N, class SB, class SC>
 
 /// A column of tiles of height R, 8, 4, 2, 1 over `rows` rows. Packed: A lies in panels as
 /// packing lays them out; otherwise in place, through in.a_row and in.a_step.
-template <class T, int Bytes, int R, int N, bool Packed, class SB, class SC>
-[[gnu::always_inline]] inline void tile_column(TileInput<T, SB> in, TileOutput<T, SC> out,
-                                               int64_t rows, int skip, int width) {
+template <class T, int Bytes, int R, int N, bool Packed>
+[[gnu::always_inline]] inline void tile_column(TileInput<T> in, TileOutput<T> out, int64_t rows,
+                                               int skip, int width) {
   const T* a = in.a;
-  SC* c = out.c;
+  T* c = out.c;
   for (int64_t i = 0; i < rows;) {
     const int height = tile_height<R>(rows - i);
     in.a = a + i * (Packed ? in.k : in.a_row);

@@ -185,8 +185,7 @@ void gemv(const Product<S>& p) {
   Problem<S> q = problem(p);
   if (q.dots && q.x_step != 1) q.x = gathered(q), q.x_step = 1;
   const int64_t pieces = (q.steps + kPiece - 1) / kPiece;
-  T local[256];
-  T* sums = pieces * q.outputs <= 256 ? local : workspace<T>(Purpose::gemv, pieces * q.outputs);
+  T* sums = workspace<T>(Purpose::gemv, pieces * q.outputs);
   // Chunk borders fall where a group of rows or the widest strip ends anyway.
   const int64_t bytes = std::min(kPiece, q.steps) * static_cast<int64_t>(sizeof(S));
   const int64_t unit = q.dots ? 4 : 128;
@@ -198,7 +197,7 @@ void gemv(const Product<S>& p) {
       compute(q, sums, t / chunks, from, std::min(q.outputs, from + width));
     }
   });
-  const T alpha = scale_as<T, S>(g.alpha), beta = scale_as<T, S>(g.beta);
+  const T alpha = scale_as<T>(g.alpha), beta = scale_as<T>(g.beta);
   const int64_t c_step = g.m == 1 ? 1 : g.ldc, bias_step = g.m == 1 ? 1 : 0;
   for (int64_t r = 0; r < q.outputs; ++r) {
     T sum = sums[r];
@@ -207,7 +206,7 @@ void gemv(const Product<S>& p) {
     sum *= alpha;
     if (beta != T(0)) sum += beta * static_cast<T>(c);
     if (p.bias) sum += static_cast<T>(p.bias[r * bias_step]);
-    c = round_to<S>(sum);
+    c = S(sum);
   }
 }
 

@@ -111,7 +111,7 @@ template <class A> struct StdOf : VarOf<A> {
 template <class A> struct LogSumExpOf : Base<A, Plus> {
   static constexpr bool has_param = true;
   // An infinite maximum would make inf - inf of the elements that have it.
-  static A finite(A m) { return m - m == A(0) || m != m ? m : A(0); }
+  static A finite(A m) { return math::fabs(m) == std::numeric_limits<A>::infinity() ? A(0) : m; }
   A map(A x, A m) const { return fast_exp(x - finite(m)); }
   double done(double t, A m) const { return std::log(t) + static_cast<double>(finite(m)); }
 };

@@ -87,18 +87,29 @@ void each_band(const Lines& l, Make&& make, Body&& body) {
   });
 }
 
+// Streams through the lines, a row of neighbours or a stretch of one line at a time.
 template <class A, class Step>
 void run(const Tensor& x, int dim, bool reverse, Tensor& y) {
+  constexpr int64_t kStretch = 1024;
   const Lines l(x, dim);
-  each_band(l, [&] { return Band<A>(l); }, [&](Band<A>& band, int64_t start, int64_t width) {
-    A* v = band.load(x, start, width);
-    A sum[kColumns];
+  const auto make = [] { return Scratch<A>(kStretch); };
+  each_band(l, make, [&](Scratch<A>& room, int64_t start, int64_t width) {
+    [[gnu::uninitialized]] A sum[kColumns];
     std::fill_n(sum, width, Step::first());
-    for (int64_t i = 0; i < l.n; ++i) {
-      A* row = v + (reverse ? l.n - 1 - i : i) * width;
-      for (int64_t j = 0; j < width; ++j) row[j] = sum[j] = Step::next(sum[j], row[j]);
+    const int64_t stretch = l.inner == 1 ? kStretch : 1;
+    for (int64_t done = 0; done < l.n; done += stretch) {
+      const int64_t rows = std::min(stretch, l.n - done), n = rows * width;
+      const int64_t at = start + (reverse ? l.n - done - rows : done) * l.inner;
+      convert(x.dtype(), element_at(x, at), kCompute<A>, room.data(), n);
+      if (width > 1) {
+        for (int64_t j = 0; j < n; ++j) room[j] = sum[j] = Step::next(sum[j], room[j]);
+      } else if (reverse) {
+        for (int64_t i = n - 1; i >= 0; --i) room[i] = sum[0] = Step::next(sum[0], room[i]);
+      } else {
+        for (int64_t i = 0; i < n; ++i) room[i] = sum[0] = Step::next(sum[0], room[i]);
+      }
+      convert(kCompute<A>, room.data(), y.dtype(), element_of(y, at), n);
     }
-    band.store(y, start, width);
   });
 }
 

@@ -69,8 +69,6 @@ template void sort_items(LongItem*, LongItem*, int64_t);
 
 namespace {
 
-int64_t item_size(const Tensor& t) { return static_cast<int64_t>(size_of(t.dtype())); }
-
 // Calls body(line, items, room, valid) with the items of each line.
 template <class F>
 void each_line(const Tensor& x, int dim, bool descending, F&& body) {
@@ -87,18 +85,33 @@ void each_line(const Tensor& x, int dim, bool descending, F&& body) {
   });
 }
 
-// Writes results of `per_line` elements along dim: the id, and what stands there in x.
+template <class T>
+void take(const char* from, int64_t stride, const int64_t* ids, char* to, int64_t step, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    std::memcpy(to + i * step * static_cast<int64_t>(sizeof(T)),
+                from + ids[i * step] * stride * static_cast<int64_t>(sizeof(T)), sizeof(T));
+}
+
+// Writes results of `per_line` elements along dim: the ids, and what stands there in x.
 struct Writer {
   Writer(const Tensor& x, int dim, int64_t per_line, Tensor* values, Tensor& ids)
       : x_(x), from_(x, dim), to_(from_), values_(values), ids_(ids) {
     to_.n = per_line;
   }
-  void put(int64_t line, int64_t i, int64_t id) {
-    const int64_t to = to_.start(line) + i * to_.inner;
-    ids_.data_as<int64_t>()[to] = id;
+  template <class Item>
+  void put(int64_t line, const Item* items) const {
+    const int64_t at = to_.start(line), step = to_.inner;
+    int64_t* ids = ids_.data_as<int64_t>() + at;
+    for (int64_t i = 0; i < to_.n; ++i) ids[i * step] = items[i].at();
     if (!values_) return;
-    const char* from = element_at(x_, from_.start(line) + id * from_.inner);
-    std::memcpy(element_of(*values_, to), from, static_cast<size_t>(item_size(x_)));
+    const char* from = element_at(x_, from_.start(line));
+    char* to = element_of(*values_, at);
+    switch (size_of(x_.dtype())) {
+      case 8: return take<uint64_t>(from, step, ids, to, step, to_.n);
+      case 4: return take<uint32_t>(from, step, ids, to, step, to_.n);
+      case 2: return take<uint16_t>(from, step, ids, to, step, to_.n);
+      default: return take<uint8_t>(from, step, ids, to, step, to_.n);
+    }
   }
 
  private:
@@ -108,57 +121,79 @@ struct Writer {
   Tensor& ids_;
 };
 
+// Moves the k smallest items to the front, sorted. Where k is small most items are only compared
+// with the worst one kept so far.
+template <class Item>
+void smallest(Item* items, Item* room, int64_t n, int64_t k) {
+  const int64_t capacity = 4 * k + 64;
+  if (capacity < n) {
+    std::nth_element(items, items + k, items + capacity);
+    int64_t kept = k;
+    Item worst = items[k];
+    for (int64_t i = k; i < n; ++i) {
+      if (!(items[i] < worst)) continue;
+      std::swap(items[kept++], items[i]);
+      if (kept < capacity) continue;
+      std::nth_element(items, items + k, items + kept);
+      worst = items[k];
+      kept = k;
+    }
+    n = kept;
+  }
+  if (k < n) std::nth_element(items, items + k, items + n);
+  sort_items(items, room, k);
+}
+
 }  // namespace
 
 void sort(const Tensor& x, int dim, bool descending, Tensor* values, Tensor& ids) {
   if (x.numel() == 0) return;
   const int64_t n = Lines(x, dim).n;
-  Writer w(x, dim, n, values, ids);
+  const Writer w(x, dim, n, values, ids);
   each_line(x, dim, descending, [&](int64_t line, auto* items, auto* room, int64_t) {
     sort_items(items, room, n);
-    for (int64_t i = 0; i < n; ++i) w.put(line, i, items[i].at());
+    w.put(line, items);
   });
 }
 
 void top(const Tensor& x, int dim, int64_t k, bool largest, Tensor& values, Tensor& ids) {
   if (ids.numel() == 0) return;
-  Writer w(x, dim, k, &values, ids);
+  const Writer w(x, dim, k, &values, ids);
   const int64_t n = Lines(x, dim).n;
   each_line(x, dim, largest, [&](int64_t line, auto* items, auto* room, int64_t) {
-    if (k < n) std::nth_element(items, items + k, items + n);
-    sort_items(items, room, k);
-    for (int64_t i = 0; i < k; ++i) w.put(line, i, items[i].at());
+    smallest(items, room, n, k);
+    w.put(line, items);
   });
 }
 
 void select(const Tensor& x, int dim, Rank what, int64_t k, Tensor& values, Tensor& ids) {
   if (ids.numel() == 0) return;
-  Writer w(x, dim, 1, &values, ids);
+  const Writer w(x, dim, 1, &values, ids);
   const int64_t n = Lines(x, dim).n;
   each_line(x, dim, false, [&](int64_t line, auto* items, auto*, int64_t valid) {
     int64_t rank = k;
     if (what == Rank::median) rank = valid == n ? (n - 1) / 2 : valid;
     if (what == Rank::nan_median) rank = std::max<int64_t>(0, (valid - 1) / 2);
     std::nth_element(items, items + rank, items + n);
-    w.put(line, 0, items[rank].at());
+    w.put(line, items + rank);
   });
 }
 
 void mode(const Tensor& x, int dim, Tensor& values, Tensor& ids) {
   if (ids.numel() == 0) return;
-  Writer w(x, dim, 1, &values, ids);
+  const Writer w(x, dim, 1, &values, ids);
   const int64_t n = Lines(x, dim).n;
-  each_line(x, dim, false, [&](int64_t line, auto* items, auto* room, int64_t) {
+  each_line(x, dim, false, [&](int64_t line, auto* items, auto* room, int64_t valid) {
     sort_items(items, room, n);
     int64_t best = 0, longest = 0;
     for (int64_t i = 0, begin = 0; i < n; ++i) {
-      if (items[i].key() != items[begin].key()) begin = i;
+      if (i >= valid || items[i].key() != items[begin].key()) begin = i;  // a nan equals nothing
       if (i - begin + 1 > longest) {
         longest = i - begin + 1;
         best = i;
       }
     }
-    w.put(line, 0, items[best].at());
+    w.put(line, items + best);
   });
 }
 

@@ -1,6 +1,6 @@
 // Vectors of a chosen number of bytes as the compiler's own vector types: + - * work lane by lane
-// and with a scalar, on any instruction set. Loads widen 16-bit floats and narrow integers to the
-// type that sums are kept in. Passed by reference only, so that no calling convention is involved.
+// and with a scalar, on any instruction set. Loads widen 16-bit floats to f32. Passed by reference
+// only, so that no calling convention is involved.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -22,23 +22,18 @@ struct VecOf<T, sizeof(T)> {
 template <class T, int Bytes>
 using Vec = typename VecOf<T, Bytes>::Type;
 
-/// What products of S are summed in: integers wrap, so they are summed unsigned.
+/// What products of S are summed in: f32 for 16-bit floats, else S itself.
 template <class S>
-using SumOf = std::conditional_t<std::is_same_v<S, double>, double,
-                                 std::conditional_t<std::is_integral_v<S>, uint64_t, float>>;
+using SumOf = std::conditional_t<std::is_same_v<S, bf16> || std::is_same_v<S, f16>, float, S>;
 
 template <class S, class V>
 [[gnu::always_inline]] inline void load_as(V& v, const S* p) {
   using T = SumOf<S>;
   constexpr int lanes = sizeof(V) / sizeof(T);
-  if constexpr (sizeof(S) == sizeof(T)) {
+  if constexpr (std::is_same_v<S, T>) {
     __builtin_memcpy(&v, p, sizeof v);
   } else if constexpr (lanes == 1) {
     v = static_cast<T>(*p);
-  } else if constexpr (std::is_integral_v<S>) {
-    Vec<S, lanes * sizeof(S)> narrow;
-    __builtin_memcpy(&narrow, p, sizeof narrow);
-    v = __builtin_convertvector(narrow, V);
   } else {
     Vec<uint16_t, lanes * 2> narrow;
     __builtin_memcpy(&narrow, p, sizeof narrow);
@@ -61,13 +56,25 @@ template <class V, class T>
   __builtin_memcpy(p, &v, sizeof v);
 }
 
-/// Sums of one type, stored as S: one rounding, or the low bits of an integer.
-template <class S, class T>
-[[gnu::always_inline]] inline S round_to(T sum) {
-  if constexpr (std::is_same_v<S, bf16> || std::is_same_v<S, f16>)
-    return S(static_cast<float>(sum));
-  else
-    return static_cast<S>(sum);
+/// Lanes of f32 rounded to nearest even into p[0..lanes): bf16_bits and f16_bits, lane by lane.
+template <class S, class V>
+[[gnu::always_inline]] inline void store_rounded(S* p, const V& v) {
+  using U = Vec<uint32_t, sizeof(V)>;
+  const U u = reinterpret_cast<U>(v), a = u & 0x7fffffffu;
+  U bits;
+  if constexpr (std::is_same_v<S, bf16>) {
+    bits = a > 0x7f800000u ? U{} + 0x7fc0u : (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+  } else {
+    const U normal = (a - 0x38000000u + 0xfffu + ((a >> 13) & 1u)) >> 13;
+    const U small = reinterpret_cast<U>(reinterpret_cast<V>(a) + 0.5f) - 0x3f000000u;
+    bits = a < 0x38800000u ? small : normal;
+    bits = a >= 0x477ff000u ? U{} + 0x7c00u : bits;
+    bits = a > 0x7f800000u ? U{} + 0x7e00u : bits;
+    bits |= (u >> 16) & 0x8000u;
+  }
+  using Narrow = Vec<uint16_t, sizeof(V) / 2>;
+  const Narrow narrow = __builtin_convertvector(bits, Narrow);
+  __builtin_memcpy(p, &narrow, sizeof narrow);
 }
 
 /// Lanes 0..3 of four rows become four columns: rows[i][j] -> rows[j][i].

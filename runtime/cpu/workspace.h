@@ -8,17 +8,19 @@
 namespace rille::cpu {
 
 enum class Purpose {
-  gemm_a,     // packed or widened A
-  gemm_b,     // packed B
-  gemm_c,     // sums before they are rounded
-  gemv,       // sums of pieces
-  columns,    // convolution: an image as columns
-  rows,       // convolution: rows of outputs of several images
-  conv_sums,  // convolution: weight gradients of parts of the batch
-  widen_x,
-  widen_w,
-  widen_y,
-  widen_bias,  // convolution: 16-bit floats and narrow integers, widened
+  gemm_a,      // packed A, or a strided vector gathered
+  gemm_b,      // packed B
+  gemm_c,      // sums before they are rounded
+  narrow_a,    // small products of 16-bit floats: A and B widened
+  narrow_b,    //
+  gemv,        // sums of pieces
+  columns,     // convolution: images as columns
+  rows,        // convolution: rows of outputs of several images
+  conv_sums,   // convolution: weight gradients of parts of the batch
+  widen_x,     // convolution of 16-bit floats and narrow integers: operands widened
+  widen_w,     //
+  widen_y,     //
+  widen_bias,  //
   count
 };
 

@@ -220,7 +220,7 @@ void LayerNormGrad::samples(SampleList&) {}
 namespace {
 
 double eps_of(const std::optional<double>& eps, const Tensor& x) {
-  return eps.value_or(float_info(x.dtype()).eps);
+  return eps.value_or(float_info(accumulator(x.dtype())).eps);
 }
 
 }  // namespace

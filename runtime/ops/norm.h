@@ -72,7 +72,7 @@ struct RmsNorm {
   static constexpr std::string_view example = "rille.rms_norm(rille.randn(2, 8), { weight = rille.ones(8) })";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any float tensor").saved(), field("weight", &Args::weight, "scale").saved(),
-      field("eps", &Args::eps, "default: the machine epsilon of x"),
+      field("eps", &Args::eps, "default: the machine epsilon of f32, or of f64"),
       field("shape", &Args::shape, "sizes of the dims to normalise")};
   static constexpr Autocast autocast = Autocast::f32;
   static Meta infer(const Args& a);

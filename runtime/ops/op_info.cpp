@@ -52,51 +52,62 @@ std::string list_text(const Dims& d) { return fmt::format("{{{}}}", fmt::join(d,
 std::string per_dim_text(const Dims& d) {
   return d.size() == 1 ? fmt::format("{}", d[0]) : list_text(d);
 }
+template <class T>
+const T& value_at(const FieldInfo& f, const void* args) {
+  return *reinterpret_cast<const T*>(static_cast<const char*>(args) + f.offset);
+}
 
 }  // namespace
 
-std::string default_text(const OpInfo& op, const FieldInfo& f) {
-  const ArgBlock probe(op);
+std::string value_text(const FieldInfo& f, const void* args) {
   switch (f.kind) {
-    case ArgKind::number: return fmt::format("{:g}", probe.at<double>(f));
-    case ArgKind::integer: return fmt::format("{}", probe.at<int64_t>(f));
-    case ArgKind::boolean: return probe.at<bool>(f) ? "true" : "false";
-    case ArgKind::choice: return fmt::format("'{}'", f.choices[static_cast<size_t>(probe.at<int>(f))]);
-    case ArgKind::text: return fmt::format("'{}'", probe.at<std::string>(f));
-    case ArgKind::dtype: return fmt::format("'{}'", name(probe.at<DType>(f)));
+    case ArgKind::number: return fmt::format("{:g}", value_at<double>(f, args));
+    case ArgKind::integer: return fmt::format("{}", value_at<int64_t>(f, args));
+    case ArgKind::boolean: return value_at<bool>(f, args) ? "true" : "false";
+    case ArgKind::choice: return fmt::format("'{}'", f.choices[static_cast<size_t>(value_at<int>(f, args))]);
+    case ArgKind::text: return fmt::format("'{}'", value_at<std::string>(f, args));
+    case ArgKind::dtype: return fmt::format("'{}'", name(value_at<DType>(f, args)));
     case ArgKind::axis: {
-      const int64_t a = probe.at<Axis>(f).value;
+      const int64_t a = value_at<Axis>(f, args).value;
       return fmt::format("{}", a < 0 ? a : a + 1);
     }
     case ArgKind::position: {
-      const int64_t a = probe.at<Position>(f).value;
+      const int64_t a = value_at<Position>(f, args).value;
       return fmt::format("{}", a < 0 ? a : a + 1);
     }
     case ArgKind::axes: {
-      const Axes& a = probe.at<Axes>(f);
+      const Axes& a = value_at<Axes>(f, args);
       if (a.all) return "all";
       Dims shown = a.list;
       for (int64_t& d : shown) d += d >= 0;
       return per_dim_text(shown);
     }
-    case ArgKind::sizes: return list_text(probe.at<Sizes>(f).list);
-    case ArgKind::per_dim: return per_dim_text(probe.at<PerDim>(f).list);
-    case ArgKind::padding: return per_dim_text(probe.at<Padding>(f).list);
+    case ArgKind::sizes: return list_text(value_at<Sizes>(f, args).list);
+    case ArgKind::per_dim: return per_dim_text(value_at<PerDim>(f, args).list);
+    case ArgKind::padding: return per_dim_text(value_at<Padding>(f, args).list);
     case ArgKind::counts: {
-      const auto& list = probe.at<Counts>(f).list;
+      const auto& list = value_at<Counts>(f, args).list;
       return list.empty() ? "nil" : fmt::format("{{{}}}", fmt::join(list, ", "));
     }
-    case ArgKind::numbers: return fmt::format("{{{:g}}}", fmt::join(probe.at<std::vector<double>>(f), ", "));
+    case ArgKind::numbers: return fmt::format("{{{:g}}}", fmt::join(value_at<std::vector<double>>(f, args), ", "));
     case ArgKind::maybe_number: {
-      const auto& v = probe.at<std::optional<double>>(f);
+      const auto& v = value_at<std::optional<double>>(f, args);
       return v ? fmt::format("{:g}", *v) : "nil";
     }
     case ArgKind::maybe_axis: {
-      const auto& v = probe.at<std::optional<Axis>>(f);
+      const auto& v = value_at<std::optional<Axis>>(f, args);
       return v ? fmt::format("{}", v->value < 0 ? v->value : v->value + 1) : "nil";
+    }
+    case ArgKind::maybe_integer: {
+      const auto& v = value_at<std::optional<int64_t>>(f, args);
+      return v ? fmt::format("{}", *v) : "nil";
     }
     default: return "nil";
   }
+}
+
+std::string default_text(const OpInfo& op, const FieldInfo& f) {
+  return value_text(f, ArgBlock(op).get());
 }
 
 std::string signature(const OpInfo& op) {

@@ -147,6 +147,7 @@ using Kernel = void (*)(const void* args, Tensor* outs, Tensor* saved);
 
 struct OpInfo {
   std::string_view name, doc, example, family;
+  std::string in_place_name;    // "add_"
   std::vector<FieldInfo> fields;
   Autocast autocast = Autocast::follow;
 
@@ -195,7 +196,9 @@ void each_tensor(const OpInfo& op, const void* args, F&& f) {
   }
 }
 
-/// The op's default for a field, as the help page shows it: "1e-05", "'mean'", "nil".
+/// A field's value in an argument block, as the help page shows it: "1e-05", "'mean'", "nil".
+std::string value_text(const FieldInfo& field, const void* args);
+/// The same of the op's default.
 std::string default_text(const OpInfo& op, const FieldInfo& field);
 /// "layer_norm(x, {weight, bias, eps = 1e-05})"
 std::string signature(const OpInfo& op);

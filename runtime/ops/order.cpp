@@ -125,6 +125,18 @@ void QuantileIds::samples(SampleList& s) {
   add_sample<QuantileIds>(s, {.x = grid({3, 5}, -1.3, 2.1), .q = Tensor::number(0.3), .dim = {0}});
 }
 
+namespace {
+
+// low and high mixed, counted from the nearer one. Two equal infinities are not mixed.
+Tensor between(const Tensor& low, const Tensor& high, const Tensor& weight) {
+  const Tensor endless = call<LogicalAnd>({.x = call<IsInf>({.x = low}), .y = call<Eq>({.x = low, .y = high})});
+  const Tensor step = masked_fill(high - low, endless, 0);
+  const Tensor near_low = call<Lt>({.x = weight, .y = Tensor::number(0.5)});
+  return where(near_low, low + step * weight, high - step * (1 - weight));
+}
+
+}  // namespace
+
 template <class O>
 Tensor QuantileOf<O>::compose(const Args& a) {
   if (!a.x.is_float())
@@ -139,9 +151,7 @@ Tensor QuantileOf<O>::compose(const Args& a) {
   order.push_back(d);
   const Tensor lines = permute(x, order);
   const Tensor low = gather(lines, -1, at.low), high = gather(lines, -1, at.high);
-  // Where the weight is 0 the two are one element, perhaps an infinite one.
-  const Tensor step = masked_fill(high - low, call<Eq>({.x = at.weight, .y = Tensor::number(0.0)}), 0);
-  Tensor y = low + step * at.weight;
+  const Tensor y = between(low, high, at.weight);
   // The quantiles go from the last dim to the first; a single one has none.
   Shape out = reduced_shape(a.x.shape(), dim_set(dim_or_all(a.dim), a.x.rank()), a.keepdim);
   if (a.q.rank() == 0) return reshape(y, out);

@@ -82,30 +82,8 @@ Meta float_meta(const Tensor& x, const Axes& dims, bool keepdim, std::optional<D
   return meta_of(reduced_shape(x.shape(), dim_set(dims, x.rank()), keepdim), dtype.value_or(x.dtype()), x);
 }
 
-// Dims to leave out of the samples of reductions: all, one, several, none of size; strided, 0-d.
-template <class O>
-void dims_samples(SampleList& s) {
-  auto add = [&](Tensor x, Axes dims, bool keepdim) {
-    typename O::Args a{};
-    a.x = std::move(x);
-    a.dims = dims;
-    a.keepdim = keepdim;
-    add_sample<O>(s, std::move(a));
-  };
-  add(grid({3, 4}, -1.3, 2.1), {}, false);
-  add(grid({2, 3, 4}, -1.3, 2.1), {1}, false);
-  add(strided(grid({2, 3, 4}, -1.3, 2.1)), {0, -1}, true);
-  add(grid({3, 2}, -1.3, 2.1), {-1}, false);
-  add(grid({}, 0.5, 1), {}, false);
-  add(grid({3, 0}, -1, 1), {0}, false);
-}
-
 }  // namespace
 
-template <class O>
-void Reduction<O>::samples(SampleList& s) { dims_samples<O>(s); }
-template <class O>
-void CastReduction<O>::samples(SampleList& s) { dims_samples<O>(s); }
 template <class O>
 void SpreadReduction<O>::samples(SampleList& s) {
   dims_samples<O>(s);

@@ -21,6 +21,24 @@ Tensor tie_share(const Tensor& x, const Tensor& y, const Axes& dims);
 /// [n, n], true where `holds` for row and column.
 Tensor index_mask(int64_t n, Device device, bool (*holds)(int64_t row, int64_t column));
 
+/// Samples of a reduction: all dims, one, several; strided, 0-d, none of size.
+template <class O>
+void dims_samples(SampleList& s) {
+  const auto add = [&](const Tensor& x, const Axes& dims, bool keepdim) {
+    typename O::Args a{};
+    a.x = x;
+    a.dims = dims;
+    a.keepdim = keepdim;
+    add_sample<O>(s, std::move(a));
+  };
+  add(grid({3, 4}, -1.3, 2.1), {}, false);
+  add(grid({2, 3, 4}, -1.3, 2.1), {1}, false);
+  add(strided(grid({2, 3, 4}, -1.3, 2.1)), {0, -1}, true);
+  add(grid({3, 2}, -1.3, 2.1), {-1}, false);
+  add(grid({}, 0.5, 1), {}, false);
+  add(grid({0, 3}, -1, 1), {1}, false);
+}
+
 /// x, dims, keepdim; the result has the dtype of x unless O::dtype says otherwise.
 template <class O>
 struct Reduction {
@@ -31,7 +49,7 @@ struct Reduction {
   static Meta infer(const Args& a) {
     return meta_of(reduced_shape(a.x.shape(), dim_set(a.dims, a.x.rank()), a.keepdim), O::dtype(a.x), a.x);
   }
-  static void samples(SampleList& s);
+  static void samples(SampleList& s) { dims_samples<O>(s); }
 };
 
 /// The same with a dtype for the result, to which elements are cast first.
@@ -46,7 +64,7 @@ struct CastReduction {
     return meta_of(reduced_shape(a.x.shape(), dim_set(a.dims, a.x.rank()), a.keepdim),
                    a.dtype.value_or(O::dtype(a.x)), a.x);
   }
-  static void samples(SampleList& s);
+  static void samples(SampleList& s) { dims_samples<O>(s); }
 };
 
 // ---- sums ----------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include "cpu/search.h"
 #include "ops/cast.h"
 #include "ops/create.h"
+#include "ops/extreme.h"
 #include "ops/families.h"
 #include "ops/index.h"
 #include "ops/register.h"
@@ -112,10 +113,8 @@ void Histc::cpu(const Args& a, Tensor& y) {
   const Tensor x = contiguous(a.x);
   double low = a.min, high = a.max;
   if (low == high && x.numel() > 0) {
-    const std::vector<double> v = x.to_vector();
-    const auto [least, most] = std::minmax_element(v.begin(), v.end());
-    low = *least;
-    high = *most;
+    low = call<Amin>({.x = x}).item();
+    high = call<Amax>({.x = x}).item();
     if (!std::isfinite(low) || !std::isfinite(high))
       throw arg_error("the range of 'x' is not finite: from {} to {}", low, high).of("x").hint("give min and max");
   }

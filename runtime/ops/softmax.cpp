@@ -4,6 +4,7 @@
 #include "cpu/rows.h"
 #include "ops/cast.h"
 #include "ops/families.h"
+#include "ops/math.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
 #include "ops/register.h"
@@ -83,7 +84,7 @@ Meta Softmax::infer(const Args& a) { return infer_forward(a); }
 void Softmax::cpu(const Args& a, Tensor& y) { run_forward(cpu::softmax, a.x, a.dim, y); }
 Tensor Softmax::compose(const Args& a) {
   const Tensor x = typed(a.x, a.dtype);
-  return call<ExpOf>({log_softmax(x, a.dim.value)});
+  return call<Exp>({log_softmax(x, a.dim.value)});
 }
 Softmax::Args Softmax::grad(const Back<Softmax>& b) {
   return {.x = call<SoftmaxGrad>({b.y, b.dy, b.a.dim})};
@@ -115,7 +116,7 @@ void LogSoftmaxGrad::cpu(const Args& a, Tensor& dx) {
   run_backward(cpu::log_softmax_backward, a.y, a.dy, a.dim, dx);
 }
 Tensor LogSoftmaxGrad::compose(const Args& a) {
-  return a.dy - call<ExpOf>({a.y}) * sum_along(a.dy, a.dim);
+  return a.dy - call<Exp>({a.y}) * sum_along(a.dy, a.dim);
 }
 void LogSoftmaxGrad::samples(SampleList& s) { backward_samples<LogSoftmaxGrad>(s, -2, 0); }
 

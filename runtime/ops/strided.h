@@ -20,7 +20,7 @@ struct AsStrided {
   static constexpr auto fields =
       std::tuple{field("x", &Args::x, "any tensor"),
                  field("size", &Args::size, "sizes of the result").required(),
-                 field("strides", &Args::strides, "elements from one to the next, each dim").required(),
+                 field("stride", &Args::strides, "elements from one to the next, each dim").required(),
                  field("offset", &Args::offset, "of the first element; default: that of x")};
   static View view(const Args& a);
   static Args grad(const Back<AsStrided>& b);
@@ -39,7 +39,7 @@ struct StridedPlace {
       "Zeros of a shape, with x added where a look with those strides and that offset would see.";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any tensor"), field("shape", &Args::shape, "of the result").required(),
-      field("strides", &Args::strides, "where x goes").required(),
+      field("stride", &Args::strides, "where x goes").required(),
       field("offset", &Args::offset, "where its first element goes")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
@@ -64,7 +64,7 @@ struct AsStridedScatter {
       std::tuple{field("x", &Args::x, "any tensor"),
                  field("source", &Args::source, "the new values; broadcasts to size"),
                  field("size", &Args::size, "sizes of the look").required(),
-                 field("strides", &Args::strides, "its strides").required(),
+                 field("stride", &Args::strides, "its strides").required(),
                  field("offset", &Args::offset, "its first element")};
   static constexpr bool broadcasts = true;
   static Meta infer(const Args& a);

@@ -19,6 +19,12 @@ namespace {
 constexpr ConvPass kPasses[] = {ConvPass::forward, ConvPass::backward_data,
                                 ConvPass::backward_weights};
 
+/// Restores the number of threads at the end of a test.
+struct ThreadCount {
+  int before = threads();
+  ~ThreadCount() { set_threads(before); }
+};
+
 int64_t product(const int64_t* sizes, int dims) {
   int64_t n = 1;
   for (int d = 0; d < dims; ++d) n *= sizes[d];
@@ -151,6 +157,7 @@ void call(ConvPass pass, DType dtype, const Conv& c, const void* first, const vo
 template <class T>
 void check_pass(ConvPass pass, DType dtype, const Conv& c, bool builtin, unsigned seed) {
   std::mt19937 rng(seed);
+  const ThreadCount restored;
   const bool forward = pass == ConvPass::forward, weights = pass == ConvPass::backward_weights;
   const auto first = values<T>(forward || weights ? size_x(c) : size_y(c), rng);
   const auto second = values<T>(weights ? size_y(c) : size_w(c), rng);

@@ -57,6 +57,7 @@ TEST_CASE("dnn: present or absent, it says so", "[cpu][dnn]") {
 TEST_CASE("dnn: bf16 products", "[cpu][dnn]") {
   const DnnFunctions* f = dnn();
   if (!f) return;
+  const int before = threads();
   for (int count : {1, 2, 4}) {
     for (int64_t n = 49; n < 64; n += 2) {
       Gemm g = dense(n, n, 64, Transpose::no, Transpose::yes);
@@ -71,5 +72,5 @@ TEST_CASE("dnn: bf16 products", "[cpu][dnn]") {
     CHECK(worst_error(*f, dense(190, 203, 1375), true, count) <= 1);
     CHECK(worst_error(*f, dense(40, 70, 33, Transpose::yes), false, count) <= 1);
   }
-  set_threads(2);
+  set_threads(before);
 }

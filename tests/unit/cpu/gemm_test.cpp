@@ -20,6 +20,12 @@ namespace {
 using Function = void (*)(DType, const Gemm&, const void*, const void*, void*, const void*);
 constexpr Transpose no = Transpose::no, yes = Transpose::yes;
 
+/// Restores the number of threads at the end of a test.
+struct ThreadCount {
+  int before = threads();
+  ~ThreadCount() { set_threads(before); }
+};
+
 template <class T>
 struct Case {
   Gemm g;
@@ -122,6 +128,7 @@ double worst_ratio(const Case<T>& before, const Case<T>& after) {
 template <class T>
 void check_product(const Gemm& g, DType dtype, int64_t gap, bool bias, Function f) {
   std::mt19937 rng(static_cast<unsigned>(g.m * 31 + g.n * 7 + g.k));
+  const ThreadCount restored;
   const Case<T> before = make<T>(g, gap, bias, rng);
   Case<T> one = before, two = before;
   set_threads(1);
@@ -278,6 +285,33 @@ TEST_CASE("gemm: f16 overflow becomes inf, sums do not", "[cpu][gemm]") {
   gemm(DType::f16, dense(2, 2, 40), a.data(), b.data(), c, nullptr);
   CHECK(std::isinf(static_cast<float>(c[0])));
   CHECK(static_cast<float>(c[1]) == 0.f);
+}
+
+namespace {
+/// One product an element: every bit pattern must come out as the scalar conversions have it.
+template <class S>
+void check_rounding(DType dtype) {
+  std::mt19937 rng(99);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<S> a(70), b(53), c(70 * 53);
+    for (S& x : a) x.bits = static_cast<uint16_t>(rng());
+    for (S& x : b) x = round == 0 ? S(1.f) : S(static_cast<float>(rng()) / 4e9f);
+    gemm(dtype, dense(70, 53, 1), a.data(), b.data(), c.data(), nullptr);
+    for (size_t i = 0; i < 70; ++i)
+      for (size_t j = 0; j < 53; ++j) {
+        const S expected(static_cast<float>(a[i]) * static_cast<float>(b[j]));
+        const uint16_t got = c[i * 53 + j].bits;
+        const bool nan = std::isnan(static_cast<float>(expected));
+        if (nan ? !std::isnan(static_cast<float>(c[i * 53 + j])) : got != expected.bits)
+          FAIL(name(dtype) << " " << a[i].bits << " * " << b[j].bits << " gave " << got);
+      }
+  }
+}
+}  // namespace
+
+TEST_CASE("gemm: 16-bit floats widen and round exactly", "[cpu][gemm]") {
+  check_rounding<bf16>(DType::bf16);
+  check_rounding<f16>(DType::f16);
 }
 
 TEST_CASE("gemm: nothing to sum, nothing to do", "[cpu][gemm]") {

@@ -161,6 +161,7 @@ TEST_CASE("pool: adaptive windows", "[cpu][pool]") {
 
 TEST_CASE("pool: random windows, both ways", "[cpu][pool]") {
   std::mt19937 rng(31);
+  const int before = threads();
   for (int round = 0; round < 60; ++round) {
     Pool p = random_pool(rng);
     set_threads(1 + round % 2);
@@ -192,6 +193,7 @@ TEST_CASE("pool: random windows, both ways", "[cpu][pool]") {
     avg_pool_backward(DType::f64, p, dy.data(), dx.data());
     for (size_t i = 0; i < x.size(); ++i) CHECK(dx[i] == Approx(spread[i]).margin(1e-12));
   }
+  set_threads(before);
 }
 
 TEST_CASE("pool: 16-bit floats are summed in f32", "[cpu][pool]") {

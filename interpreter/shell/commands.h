@@ -1,0 +1,18 @@
+// The commands of the program, one a file; shell.cpp has their table.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rille::shell {
+
+using Words = std::vector<std::string>;
+
+int run_command(const Words& words);
+int help_command(const Words& words);
+int info_command(const Words& words);
+int selftest_command(const Words& words);
+
+std::string_view version();
+
+}  // namespace rille::shell

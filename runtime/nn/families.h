@@ -1,0 +1,14 @@
+// The kinds of layers: the only list that a file of layers joins, here and in layer.cpp.
+#pragma once
+#include <vector>
+
+namespace rille::nn {
+
+struct LayerInfo;
+using LayerFamily = std::vector<const LayerInfo*>;
+
+LayerFamily layers_linear();
+LayerFamily layers_embedding();
+LayerFamily layers_norm();
+
+}  // namespace rille::nn

@@ -1,0 +1,68 @@
+#include "optim/clip.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/context.h"
+#include "core/fail.h"
+#include "cpu/optimize.h"
+#include "ops/cast.h"
+#include "ops/pointwise.h"
+#include "ops/reduce.h"
+#include "optim/written.h"
+
+namespace rille::optim {
+namespace {
+
+double euclidean(std::span<const Tensor> grads) {
+  std::vector<Tensor> dense;
+  std::vector<cpu::Span> spans;
+  for (const Tensor& g : grads) {
+    dense.push_back(contiguous(g));
+    spans.push_back({g.dtype(), dense.back().data(), g.numel()});
+  }
+  return cpu::l2_norm(spans);
+}
+
+// Any other order: the norm of the norms, in double.
+double general(std::span<const Tensor> grads, double p) {
+  double total = 0;
+  for (const Tensor& g : grads) {
+    if (g.numel() == 0) continue;
+    const double one = call<Norm>({.x = g, .p = p, .dtype = DType::f64}).item();
+    if (std::isinf(p)) total = std::isnan(one) || std::isnan(total) ? NAN : std::max(total, one);
+    else total += std::pow(one, p);
+  }
+  return std::isinf(p) ? total : std::pow(total, 1 / p);
+}
+
+void scale(std::span<const Tensor> grads, double factor) {
+  std::vector<cpu::Span> dense;
+  for (const Tensor& g : grads) {
+    if (g.is_contiguous()) dense.push_back({g.dtype(), g.data(), g.numel()});
+    else copy_(g, g * factor);
+  }
+  cpu::scale_all(dense, factor);
+  for (const Tensor& g : grads)
+    if (g.is_contiguous()) mark_written(g, "clip_grad_norm_");
+}
+
+}  // namespace
+
+Tensor clip_norm(std::span<const Tensor> grads, double max, double p) {
+  const NoGrad quiet;
+  if (!(p > 0)) throw arg_error("'p' must be positive, got {:g}", p);
+  DType dtype = DType::f32;
+  for (const Tensor& g : grads) {
+    if (!g.is_float()) throw dtype_error("gradients must be floats, got {}", name(g.dtype()));
+    if (!g.device().is_cpu()) throw device_error("gradients on {} can't be clipped", to_string(g.device()));
+    check_writable(g);
+    if (g.dtype() == DType::f64) dtype = DType::f64;
+  }
+  const double norm = p == 2 ? euclidean(grads) : general(grads, p);
+  const double factor = max / (norm + 1e-6);
+  if (std::isfinite(norm) && factor < 1) scale(grads, factor);
+  return Tensor::of({&norm, 1}, {}, dtype);
+}
+
+}  // namespace rille::optim

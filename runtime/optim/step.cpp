@@ -1,0 +1,96 @@
+#include "optim/step.h"
+
+#include "core/context.h"
+#include "core/fail.h"
+#include "ops/cast.h"
+#include "optim/written.h"
+
+namespace rille::optim {
+namespace {
+
+// The items of a step as the flat memory that the kernels want. Tensors that are not that already
+// (strides, dtype of state) are replaced by copies, which `finish` writes back.
+class Flat {
+ public:
+  Flat(std::span<const StepItem> items, int states, int64_t step, const char* name) : name_(name) {
+    for (const StepItem& item : items) add(item, states, step);
+  }
+  std::span<const cpu::StepTensor> list() const { return list_; }
+
+  void finish() {
+    for (const auto& [original, copy] : copies_) copy_(original, copy);
+    for (const Tensor& t : written_) mark_written(t, name_);
+  }
+
+ private:
+  void add(const StepItem& item, int states, int64_t step) {
+    check(item, states);
+    if (item.param.numel() == 0) return;
+    const DType d = item.param.dtype(), accumulator = d == DType::f64 ? d : DType::f32;
+    cpu::StepTensor s{.dtype = d, .param = dense(item.param, d), .grad_dtype = item.grad.dtype(),
+                      .grad = read(item.grad), .n = item.param.numel(), .step = step};
+    for (int k = 0; k < states; ++k) s.state[k] = dense(item.state[k], accumulator);
+    if (item.master) s.master = static_cast<float*>(dense(item.master, DType::f32));
+    list_.push_back(s);
+  }
+
+  static void check(const StepItem& item, int states) {
+    const Tensor& p = item.param;
+    if (!p.is_float()) throw dtype_error("parameters must be floats, got {}", rille::name(p.dtype()));
+    if (!p.device().is_cpu()) throw device_error("parameters on {} can't be stepped", to_string(p.device()));
+    check_same(p, item.grad, "the gradient");
+    for (int k = 0; k < states; ++k) {
+      if (!item.state[k]) throw fail(Kind::state, "E_STATE", "a parameter's state is incomplete");
+      check_same(p, item.state[k], "the state");
+    }
+    if (item.master) check_same(p, item.master, "the master copy");
+    if (item.master && p.dtype() != DType::bf16 && p.dtype() != DType::f16)
+      throw dtype_error("only 16-bit parameters have master copies, got {}", rille::name(p.dtype()));
+    check_writable(p);
+  }
+  static void check_same(const Tensor& p, const Tensor& t, std::string_view what) {
+    if (t.shape() != p.shape())
+      throw shape_error("{} of a parameter of shape {} has shape {}", what, to_string(p.shape()),
+                        to_string(t.shape()));
+    if (!t.is_float()) throw dtype_error("{} must be a float, got {}", what, rille::name(t.dtype()));
+    if (t.device() != p.device())
+      throw device_error("{} is on {}, its parameter on {}", what, to_string(t.device()), to_string(p.device()));
+  }
+
+  const void* read(const Tensor& t) {
+    kept_.push_back(contiguous(t));
+    return kept_.back().data();
+  }
+  // Memory that will be written.
+  void* dense(const Tensor& t, DType d) {
+    if (t.is_contiguous() && t.dtype() == d) {
+      written_.push_back(t);
+      return t.data();
+    }
+    copies_.emplace_back(t, contiguous(cast(t, d)));
+    return copies_.back().second.data();
+  }
+
+  const char* name_;
+  std::vector<cpu::StepTensor> list_;
+  std::vector<Tensor> kept_, written_;
+  std::vector<std::pair<Tensor, Tensor>> copies_;
+};
+
+}  // namespace
+
+void sgd_step(std::span<const StepItem> items, const Sgd& options, int64_t step) {
+  const NoGrad quiet;
+  Flat flat(items, options.momentum != 0 ? 1 : 0, step, "SGD step");
+  cpu::sgd_step(flat.list(), options);
+  flat.finish();
+}
+
+void adam_step(std::span<const StepItem> items, const Adam& options, int64_t step) {
+  const NoGrad quiet;
+  Flat flat(items, options.amsgrad ? 3 : 2, step, options.decoupled ? "AdamW step" : "Adam step");
+  cpu::adam_step(flat.list(), options);
+  flat.finish();
+}
+
+}  // namespace rille::optim

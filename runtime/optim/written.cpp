@@ -1,0 +1,20 @@
+#include "optim/written.h"
+
+#include "core/context.h"
+#include "core/fail.h"
+
+namespace rille::optim {
+
+void check_writable(const Tensor& t) {
+  if (t.storage() && t.storage()->read_only)
+    throw fail(Kind::state, "E_READONLY", "the tensor's memory may only be read");
+}
+
+void mark_written(const Tensor& t, const char* by) {
+  Storage& s = *t.storage().get();
+  ++s.version;
+  s.written_by = by;
+  s.written_at = Context::current().site();
+}
+
+}  // namespace rille::optim

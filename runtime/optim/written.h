@@ -1,0 +1,12 @@
+// Writes that no op makes still count as changes in place.
+#pragma once
+#include "core/tensor.h"
+
+namespace rille::optim {
+
+/// Throws E_READONLY for memory that may only be read.
+void check_writable(const Tensor& t);
+/// `by` must live as long as the process.
+void mark_written(const Tensor& t, const char* by);
+
+}  // namespace rille::optim
