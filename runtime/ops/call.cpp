@@ -184,7 +184,7 @@ void check_fits(const Meta& m, const Tensor& dest) {
 void mark_written(const Tensor& dest, const OpInfo& op) {
   Storage& s = *dest.storage().get();
   ++s.version;
-  s.written_by = op.in_place_name.c_str();
+  s.written_by = op.in_place_name;
   s.written_at = Context::current().site();
 }
 
