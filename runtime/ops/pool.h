@@ -71,12 +71,10 @@ struct AvgPool : PoolBase {
   };
   static constexpr std::string_view name = "avg_pool";
   static constexpr std::string_view doc = "The mean of each window.";
-  static constexpr auto more_fields() {
-    return std::tuple{field("count_padding", &Args::count_padding, "padding counts as zeros"),
-                      field("divisor", &Args::divisor, "instead of the number of elements, unless 0")};
-  }
   static constexpr auto fields =
-      std::tuple_cat(std::tuple{field("x", &Args::x, "[..., in...]")}, window_fields<Args>(), more_fields());
+      std::tuple_cat(std::tuple{field("x", &Args::x, "[..., in...]")}, window_fields<Args>(),
+                     std::tuple{field("count_padding", &Args::count_padding, "padding counts as zeros"),
+                                field("divisor", &Args::divisor, "instead of the number of elements, unless 0")});
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<AvgPool>& b);
