@@ -41,7 +41,9 @@ end)
 
 t.test("a seed repeats a sample; top_k = 1 and a sharp model leave no choice", function()
   local model = Counter(1)
-  local function sample(seed) return rille.generate(model, { tokens = 40, seed = seed }):tolist() end
+  local function sample(seed)
+    return rille.generate(model, { tokens = 40, seed = seed }):tolist()
+  end
   t.eq(sample(3), sample(3))
   t.ok(table.concat(sample(3)) ~= table.concat(sample(4)))
   t.eq(rille.generate(model, { tokens = 3, top_k = 1 }), { 0, 1, 2, 3 })

@@ -8,7 +8,8 @@ t.test("shapes and counts", function()
   model[3]:requires_grad_(false)
   t.eq(nn.summary(model, { 2, 784 }), table.concat({
     "module      output    parameters", "Sequential  [2, 10]", "Linear 1    [2, 512]     401,920",
-    "ReLU 2      [2, 512]", "Linear 3    [2, 10]        5,130", "407,050 parameters, 401,920 trained",
+    "ReLU 2      [2, 512]", "Linear 3    [2, 10]        5,130",
+    "407,050 parameters, 401,920 trained",
   }, "\n"))
   t.eq(model.training, true)
   t.ok(nn.summary(model):find "407,050 parameters")
