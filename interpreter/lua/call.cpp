@@ -70,6 +70,7 @@ bool native_guarded(lua_State* L, Interpreter& in, Native function, size_t& firs
   } catch (const LuaError& e) {
     lua_error_reference = e.reference();
   } catch (Error& e) {
+    if (e.op().empty()) e.op(static_cast<const char*>(lua_touserdata(L, lua_upvalueindex(3))));
     diagnose(L, in, std::move(e), nullptr, nullptr);
   } catch (const std::bad_alloc&) {
     diagnose(L, in, Error(Kind::memory, "E_OOM", "out of memory"), nullptr, nullptr);
@@ -333,16 +334,28 @@ void push_value(lua_State* L, Interpreter& in, const Value& v) {
   }
 }
 
-void push_native(lua_State* L, Interpreter& in, Native f) {
+void push_native(lua_State* L, Interpreter& in, Native f, const char* name) {
   lua_pushlightuserdata(L, reinterpret_cast<void*>(f));
   lua_pushlightuserdata(L, &in);
-  lua_pushcclosure(L, native_entry, 2);
+  lua_pushlightuserdata(L, const_cast<char*>(name));
+  lua_pushcclosure(L, native_entry, 3);
 }
+
+namespace {
+
+// What errors call it: the last part of a dotted name; nothing for metamethods.
+const char* shown_name(std::string_view name) {
+  if (name.starts_with("__")) return "";
+  const size_t dot = name.rfind('.');
+  return name.data() + (dot == name.npos ? 0 : dot + 1);
+}
+
+}  // namespace
 
 void add_natives(lua_State* L, Interpreter& in, const NativeEntry* begin, const NativeEntry* end) {
   for (; begin != end; ++begin) {
     lua_pushlstring(L, begin->name.data(), begin->name.size());
-    push_native(L, in, begin->function);
+    push_native(L, in, begin->function, shown_name(begin->name));
     lua_rawset(L, -3);
   }
 }

@@ -111,7 +111,8 @@ template <size_t N>
 void add_natives(lua_State* L, Interpreter& in, const NativeEntry (&list)[N]) {
   add_natives(L, in, list, list + N);
 }
-void push_native(lua_State* L, Interpreter& in, Native f);
+/// `name` (static) is the op that errors name where the function names none.
+void push_native(lua_State* L, Interpreter& in, Native f, const char* name = "");
 
 /// Pushes a value; may raise for want of memory.
 void push_value(lua_State* L, Interpreter& in, const Value& v);

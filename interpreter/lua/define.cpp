@@ -170,7 +170,7 @@ void define_functions(Interpreter& in, std::string_view module, std::span<const 
     lua_pushvalue(L, -1);
     push_holder(L, name);
     lua_pushlstring(L, name.data(), name.size());
-    push_native(L, in, e.function);
+    push_native(L, in, e.function, name.data());
     lua_rawset(L, -3);
     lua_pop(L, 1);
   }

@@ -66,6 +66,8 @@ void add_searcher(lua_State* L) {
 // Message handler: keeps the error and adds where it came from. Error objects carry their own place.
 int with_traceback(lua_State* L) {
   if (lua_type(L, 1) == LUA_TTABLE) return 1;
+  lua_Debug caller;
+  if (!lua_getstack(L, 2, &caller)) return 1;  // a syntax error: nothing ran yet
   const char* message = luaL_tolstring(L, 1, nullptr);
   luaL_traceback(L, L, message, 1);
   return 1;

@@ -165,7 +165,7 @@ class Pass {
       Error e = fail(Kind::state, "E_ANOMALY_NAN", "backward made a nan in the gradient of argument {}",
                      i + 1);
       if (node.site.source)
-        e = std::move(e).fact(fmt::format("forward      {:<7} {}:{}", node.name(), node.site.source,
+        e.fact(fmt::format("forward      {:<7} {}:{}", node.name(), node.site.source,
                                           node.site.line));
       throw std::move(e).op(node.name());
     }

@@ -28,6 +28,39 @@ struct RoundedQuotient {
   }
 };
 
+void check_divisor(const Tensor& divisor, DType result) {
+  if (is_float(result)) return;
+  for (int64_t i = 0; i < divisor.numel(); ++i)
+    if (divisor.at(i) == 0) throw arg_error("an integer is divided by zero");
+}
+
+struct PlusProduct {
+  double value;
+  template <class A> A operator()(A x, A a, A b) const { return static_cast<A>(x + static_cast<A>(value) * a * b); }
+};
+
+struct PlusQuotient {
+  double value;
+  template <class A> A operator()(A x, A a, A b) const { return x + static_cast<A>(value) * a / b; }
+};
+
+// Exact at both ends.
+struct Between {
+  template <class A> A operator()(A x, A end, A w) const {
+    return w < A(0.5) ? x + w * (end - x) : end - (A(1) - w) * (end - x);
+  }
+};
+
+Meta of_three(const Tensor& a, const Tensor& b, const Tensor& c, bool floats) {
+  const DType d = result_type({&a, &b, &c});
+  if (floats && !is_float(d)) throw dtype_error("needs float tensors, got {}", name(d));
+  return pointwise_meta({&a, &b, &c}, d);
+}
+
+Tensor part(const Tensor& x, const Tensor& y, Div::Rounding rounding) {
+  return call<Div>({x, y, rounding});
+}
+
 }  // namespace
 
 // alpha is nearly always 1: that loop has no factor.
@@ -63,9 +96,7 @@ Meta Div::infer(const Args& a) {
 }
 void Div::cpu(const Args& a, Tensor& y) {
   if (a.rounding == Rounding::none) return map<false>(Quotient{}, y.dtype(), y, a.x, a.y);
-  if (!is_float(y.dtype()))
-    for (int64_t i = 0; i < a.y.numel(); ++i)
-      if (a.y.at(i) == 0) throw arg_error("an integer is divided by zero");
+  check_divisor(a.y, y.dtype());
   map(RoundedQuotient{a.rounding == Rounding::floor}, y.dtype(), y, a.x, a.y);
 }
 Div::Args Div::grad(const Back<Div>& b) {
@@ -85,6 +116,94 @@ void Div::samples(SampleList& s) {
 
 Neg::Args Neg::grad(const Back<Neg>& b) { return {.x = -b.dy}; }
 
+void Rsub::samples(SampleList& s) { binary_samples<Rsub>(s, -2, 2); }
+void FloorDivide::samples(SampleList& s) {
+  add_sample<FloorDivide>(s, {grid({3, 4}, -3, 3), grid({4}, 0.6, 1.7)});
+  add_sample<FloorDivide>(s, {ids({3, 4}, 9), Tensor::number(int64_t{2})});
+}
+
+// ---- rests ---------------------------------------------------------------------------------------
+
+void Remainder::cpu(const Args& a, Tensor& y) {
+  check_divisor(a.y, y.dtype());
+  map(detail::ValueOf2<Fn>{}, y.dtype(), y, a.x, a.y);
+}
+Remainder::Args Remainder::grad(const Back<Remainder>& b) {
+  return {b.dy, b.need(&Args::y) ? -b.dy * part(b.a.x, b.a.y, Div::Rounding::floor) : Tensor()};
+}
+void Remainder::samples(SampleList& s) {
+  add_sample<Remainder>(s, {grid({3, 4}, -3, 3.1), grid({4}, 0.6, 1.7)});
+  add_sample<Remainder>(s, {strided(grid({3, 4}, -3, 3.1)), Tensor::number(-0.7)});
+  add_sample<Remainder>(s, {ids({3, 4}, 9), Tensor::number(int64_t{-4})});
+  add_sample<Remainder>(s, {grid({0, 2}, -3, 3), grid({2}, 1, 2)});
+}
+
+void Fmod::cpu(const Args& a, Tensor& y) {
+  check_divisor(a.y, y.dtype());
+  map(detail::ValueOf2<Fn>{}, y.dtype(), y, a.x, a.y);
+}
+Fmod::Args Fmod::grad(const Back<Fmod>& b) {
+  return {b.dy, b.need(&Args::y) ? -b.dy * part(b.a.x, b.a.y, Div::Rounding::trunc) : Tensor()};
+}
+void Fmod::samples(SampleList& s) {
+  add_sample<Fmod>(s, {grid({3, 4}, -3, 3.1), grid({4}, 0.6, 1.7)});
+  add_sample<Fmod>(s, {strided(grid({3, 4}, -3, 3.1)), Tensor::number(-0.7)});
+  add_sample<Fmod>(s, {ids({3, 4}, 9), Tensor::number(int64_t{-4})});
+  add_sample<Fmod>(s, {grid({0, 2}, -3, 3), grid({2}, 1, 2)});
+}
+
+// ---- of three ------------------------------------------------------------------------------------
+
+Meta Addcmul::infer(const Args& a) { return of_three(a.x, a.tensor1, a.tensor2, false); }
+void Addcmul::cpu(const Args& a, Tensor& y) {
+  map(PlusProduct{a.value}, y.dtype(), y, a.x, a.tensor1, a.tensor2);
+}
+Addcmul::Args Addcmul::grad(const Back<Addcmul>& b) {
+  Args g{};
+  g.x = b.dy;
+  if (b.need(&Args::tensor1)) g.tensor1 = b.dy * b.a.tensor2 * b.a.value;
+  if (b.need(&Args::tensor2)) g.tensor2 = b.dy * b.a.tensor1 * b.a.value;
+  return g;
+}
+void Addcmul::samples(SampleList& s) {
+  add_sample<Addcmul>(s, {grid({2, 3}, -1, 1), grid({2, 3}, 0, 2), grid({3}, 1, 2)});
+  add_sample<Addcmul>(s, {strided(grid({2, 3}, -1, 1)), grid({2, 1}, 0, 2), grid({3}, 1, 2), -0.5});
+  add_sample<Addcmul>(s, {grid({0, 3}, -1, 1), grid({1}, 0, 2), grid({3}, 1, 2), 2});
+}
+
+Meta Addcdiv::infer(const Args& a) { return of_three(a.x, a.tensor1, a.tensor2, true); }
+void Addcdiv::cpu(const Args& a, Tensor& y) {
+  map<false>(PlusQuotient{a.value}, y.dtype(), y, a.x, a.tensor1, a.tensor2);
+}
+Addcdiv::Args Addcdiv::grad(const Back<Addcdiv>& b) {
+  const auto& [x, above, below, value] = b.a;
+  Args g{};
+  g.x = b.dy;
+  if (b.need(&Args::tensor1)) g.tensor1 = b.dy * value / below;
+  if (b.need(&Args::tensor2)) g.tensor2 = b.dy * -value * above / (below * below);
+  return g;
+}
+void Addcdiv::samples(SampleList& s) {
+  add_sample<Addcdiv>(s, {grid({2, 3}, -1, 1), grid({2, 3}, 0, 2), grid({3}, 1, 2)});
+  add_sample<Addcdiv>(s, {strided(grid({2, 3}, -1, 1)), grid({2, 1}, 0, 2), grid({3}, 1, 2), -0.5});
+  add_sample<Addcdiv>(s, {grid({0, 3}, -1, 1), grid({1}, 0, 2), grid({3}, 1, 2), 2});
+}
+
+Meta Lerp::infer(const Args& a) { return of_three(a.x, a.end, a.weight, true); }
+void Lerp::cpu(const Args& a, Tensor& y) { map<false>(Between{}, y.dtype(), y, a.x, a.end, a.weight); }
+Lerp::Args Lerp::grad(const Back<Lerp>& b) {
+  Args g{};
+  if (b.need(&Args::x)) g.x = b.dy * (1 - b.a.weight);
+  if (b.need(&Args::end)) g.end = b.dy * b.a.weight;
+  if (b.need(&Args::weight)) g.weight = b.dy * (b.a.end - b.a.x);
+  return g;
+}
+void Lerp::samples(SampleList& s) {
+  add_sample<Lerp>(s, {grid({2, 3}, -1, 1), grid({2, 3}, 0, 2), Tensor::number(0.3)});
+  add_sample<Lerp>(s, {strided(grid({2, 3}, -1, 1)), grid({3}, 0, 2), grid({2, 1}, 0.1, 1.2)});
+  add_sample<Lerp>(s, {grid({0, 3}, -1, 1), grid({3}, 0, 2), grid({}, 0, 1)});
+}
+
 // ---- operators -----------------------------------------------------------------------------------
 
 Tensor operator+(const Tensor& a, const Tensor& b) { return call<Add>({.x = a, .y = b}); }
@@ -102,7 +221,7 @@ Tensor operator*(double a, const Tensor& b) { return Tensor::number(a) * b; }
 Tensor operator/(double a, const Tensor& b) { return Tensor::number(a) / b; }
 
 std::vector<const OpInfo*> family_arith() {
-  return list_ops(OpList<Add, Sub, Mul, Div, Neg>{}, "arith");
+  return list_ops(OpList<Add, Sub, Mul, Div, Neg, Rsub, FloorDivide, Remainder, Fmod, Addcmul, Addcdiv, Lerp>{}, "arith");
 }
 
 }  // namespace rille

@@ -97,4 +97,121 @@ struct Neg : Unary<Neg> {
   static void samples(SampleList& s) { unary_samples<Neg>(s, -3, 3); }
 };
 
+/// y - alpha * x: what a script's number - tensor becomes.
+struct Rsub {
+  struct Args { Tensor x, y; double alpha = 1; };
+  static constexpr std::string_view name = "rsub";
+  static constexpr std::string_view doc = "y - alpha * x, elementwise with broadcasting.";
+  static constexpr std::string_view example = "rille.rsub(rille.tensor{1, 2}, 3)";
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any tensor or number").number(),
+      field("y", &Args::y, "any tensor or number").number(), field("alpha", &Args::alpha, "factor of x")};
+  static Tensor compose(const Args& a) { return call<Sub>({a.y, a.x, a.alpha}); }
+  static void samples(SampleList& s);
+};
+
+struct FloorDivide {
+  struct Args { Tensor x, y; };
+  static constexpr std::string_view name = "floor_divide";
+  static constexpr std::string_view doc = "The largest whole number that is at most x / y; integers stay integers.";
+  static constexpr std::string_view example = "rille.floor_divide(rille.tensor{-7, 7}, 2)";
+  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number(),
+                                            field("y", &Args::y, "any tensor or number").number()};
+  static constexpr bool in_place = true;
+  static Tensor compose(const Args& a) { return call<Div>({a.x, a.y, Div::Rounding::floor}); }
+  static void samples(SampleList& s);
+};
+
+struct Remainder : Binary<Remainder> {
+  struct Args { Tensor x, y; };
+  static constexpr std::string_view name = "remainder";
+  static constexpr std::string_view doc = "x - floor(x / y) * y: the rest with the sign of y, as Lua's % gives it.";
+  static constexpr std::string_view example = "rille.remainder(rille.tensor{-7, 7}, 3)";
+  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
+                                            field("y", &Args::y, "any tensor or number").number().saved()};
+  struct Fn {
+    template <class A> RILLE_HD A value(A x, A y) const {
+      const A r = math::fmod(x, y);
+      return r != A(0) && (r < A(0)) != (y < A(0)) ? r + y : r;
+    }
+    RILLE_HD int64_t value(int64_t x, int64_t y) const {
+      if (y == 0 || y == -1) return 0;  // 0 is refused before the kernel runs
+      const int64_t r = x % y;
+      return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+    }
+  };
+  static Fn fn(const Args&) { return {}; }
+  static void cpu(const Args& a, Tensor& y);
+  static Args grad(const Back<Remainder>& b);
+  static void samples(SampleList& s);
+};
+
+struct Fmod : Binary<Fmod> {
+  struct Args { Tensor x, y; };
+  static constexpr std::string_view name = "fmod";
+  static constexpr std::string_view doc = "x - trunc(x / y) * y: the rest with the sign of x.";
+  static constexpr std::string_view example = "rille.fmod(rille.tensor{-7, 7}, 3)";
+  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
+                                            field("y", &Args::y, "any tensor or number").number().saved()};
+  struct Fn {
+    template <class A> RILLE_HD A value(A x, A y) const { return math::fmod(x, y); }
+    RILLE_HD int64_t value(int64_t x, int64_t y) const { return y == 0 || y == -1 ? 0 : x % y; }
+  };
+  static Fn fn(const Args&) { return {}; }
+  static void cpu(const Args& a, Tensor& y);
+  static Args grad(const Back<Fmod>& b);
+  static void samples(SampleList& s);
+};
+
+struct Addcmul {
+  struct Args { Tensor x, tensor1, tensor2; double value = 1; };
+  static constexpr std::string_view name = "addcmul";
+  static constexpr std::string_view doc = "x + value * tensor1 * tensor2, elementwise with broadcasting.";
+  static constexpr std::string_view example = "rille.addcmul(rille.ones(2), rille.ones(2), rille.ones(2), { value = 0.5 })";
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any tensor"), field("tensor1", &Args::tensor1, "any tensor").number(),
+      field("tensor2", &Args::tensor2, "any tensor").number(), field("value", &Args::value, "factor of the product")};
+  static constexpr Autocast autocast = Autocast::widest;
+  static constexpr bool in_place = true, strided_out = true, broadcasts = true;
+  /// Each factor is kept only for the other's gradient.
+  static uint64_t saves(const Args&, uint64_t needs) { return (needs & 2) << 1 | (needs & 4) >> 1; }
+  static Meta infer(const Args& a);
+  static void cpu(const Args& a, Tensor& y);
+  static Args grad(const Back<Addcmul>& b);
+  static void samples(SampleList& s);
+};
+
+struct Addcdiv {
+  struct Args { Tensor x, tensor1, tensor2; double value = 1; };
+  static constexpr std::string_view name = "addcdiv";
+  static constexpr std::string_view doc = "x + value * tensor1 / tensor2, elementwise with broadcasting.";
+  static constexpr std::string_view example = "rille.addcdiv(rille.ones(2), rille.ones(2), rille.ones(2), { value = 0.5 })";
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any float tensor"), field("tensor1", &Args::tensor1, "any tensor").number(),
+      field("tensor2", &Args::tensor2, "any tensor").number(), field("value", &Args::value, "factor of the quotient")};
+  static constexpr Autocast autocast = Autocast::widest;
+  static constexpr bool in_place = true, strided_out = true, broadcasts = true;
+  static uint64_t saves(const Args&, uint64_t needs) { return (needs & 6 ? 4 : 0) | (needs & 4) >> 1; }
+  static Meta infer(const Args& a);
+  static void cpu(const Args& a, Tensor& y);
+  static Args grad(const Back<Addcdiv>& b);
+  static void samples(SampleList& s);
+};
+
+struct Lerp {
+  struct Args { Tensor x, end, weight; };
+  static constexpr std::string_view name = "lerp";
+  static constexpr std::string_view doc = "x + weight * (end - x): from x at weight 0 to end at weight 1.";
+  static constexpr std::string_view example = "rille.lerp(rille.tensor{0, 1}, rille.tensor{10, 10}, 0.25)";
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any float tensor"), field("end", &Args::end, "any float tensor"),
+      field("weight", &Args::weight, "a number or a float tensor").number()};
+  static constexpr bool in_place = true, strided_out = true, broadcasts = true;
+  static uint64_t saves(const Args&, uint64_t needs) { return (needs & 3 ? 4 : 0) | (needs & 4 ? 3 : 0); }
+  static Meta infer(const Args& a);
+  static void cpu(const Args& a, Tensor& y);
+  static Args grad(const Back<Lerp>& b);
+  static void samples(SampleList& s);
+};
+
 }  // namespace rille

@@ -184,7 +184,7 @@ void check_fits(const Meta& m, const Tensor& dest) {
 void mark_written(const Tensor& dest, const OpInfo& op) {
   Storage& s = *dest.storage().get();
   ++s.version;
-  s.written_by = op.name.data();
+  s.written_by = op.in_place_name;
   s.written_at = Context::current().site();
 }
 
@@ -214,7 +214,7 @@ Tensor call_in_place(const OpInfo& op, const void* given) {
   try {
     const Inputs in = examine(op, given);
     const bool taping = (context.flags & kGrad) && in.needs && op.differentiable;
-    if (context.flags & kGrad) refuse_leaf(dest, op.name);
+    if (context.flags & kGrad) refuse_leaf(dest, op.in_place_name);
     if (dest.storage() && dest.storage()->read_only)
       throw fail(Kind::state, "E_READONLY", "the tensor's memory may only be read");
     ArgBlock drawn;
@@ -236,7 +236,7 @@ Tensor call_in_place(const OpInfo& op, const void* given) {
     }
     return dest;
   } catch (Error& e) {
-    e.op(op.name);
+    e.op(op.in_place_name);
     throw;
   }
 }

@@ -142,7 +142,7 @@ struct Back {
 /// The op's record: empty until its family is listed (ops/register.h), which happens before main.
 template <class O>
 struct OpRecord {
-  inline static OpInfo info;
+  constinit inline static OpInfo info;
 };
 
 /// Adds samples by name: add(list, Silu::Args{.x = grid({4}, -3, 3)}).

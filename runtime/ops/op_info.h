@@ -147,6 +147,7 @@ using Kernel = void (*)(const void* args, Tensor* outs, Tensor* saved);
 
 struct OpInfo {
   std::string_view name, doc, example, family;
+  const char* in_place_name = "";  // "add_"; lives as long as the process
   std::vector<FieldInfo> fields;
   Autocast autocast = Autocast::follow;
 

@@ -87,6 +87,8 @@ OpInfo make_info() {
   static_assert(HasMeaning<O>, "an op needs a kernel (cpu or view), or compose");
   OpInfo i;
   i.name = O::name;
+  static const std::string with_underscore = std::string(O::name) + "_";
+  i.in_place_name = with_underscore.c_str();
   i.doc = O::doc;
   if constexpr (requires { O::example; }) i.example = O::example;
   const Args probe{};

@@ -12,8 +12,11 @@ std::vector<const OpInfo*> collect() {
       family_activation,     //
       family_arith,          //
       family_arrange,        //
+      family_binary,         //
+      family_bitwise,        //
       family_cast,           //
       family_compare,        //
+      family_contract,       //
       family_conv,           //
       family_create,         //
       family_cross_entropy,  //
@@ -25,7 +28,9 @@ std::vector<const OpInfo*> collect() {
       family_matmul,         //
       family_norm,           //
       family_order,          //
+      family_pool,           //
       family_reduce,         //
+      family_resize,         //
       family_rounding,       //
       family_scan,           //
       family_scatter,        //

@@ -176,7 +176,7 @@ class OpNode final : public autograd::Node {
 
   Error graph_freed() const {
     Error e = fail(Kind::state, "E_GRAPH_FREED", "the graph was freed by an earlier backward");
-    if (freed_at_.source) e = std::move(e).fact(fmt::format("freed by     backward {}:{}", freed_at_.source, freed_at_.line));
+    if (freed_at_.source) e.fact(fmt::format("freed by     backward {}:{}", freed_at_.source, freed_at_.line));
     return std::move(e)
         .hint("pass { retain_graph = true } to the first backward if you need two")
         .op("backward");

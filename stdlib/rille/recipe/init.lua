@@ -1,7 +1,7 @@
 -- rille.recipe { ... }: a declared recipe, which a file returns and `rille run` carries out.
 local fail = require "rille.fail"
 
-local Recipe = { __name = "Recipe" }
+local Recipe = { __name = "rille.Recipe" }
 Recipe.__index = function(self, key) return rawget(self, "fields")[key] end
 Recipe.__tostring = function(self) return "recipe " .. self.fields.name end
 

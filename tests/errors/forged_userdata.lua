@@ -1,0 +1,3 @@
+local rille = require "rille"
+local f = io.tmpfile()
+print(rille.relu(f))

@@ -1,0 +1,3 @@
+local rille = require "rille"
+local x = rille.ones(2, 2)
+print(x:item())

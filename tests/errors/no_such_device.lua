@@ -1,0 +1,2 @@
+local rille = require "rille"
+local x = rille.zeros(3):to("tpu")

@@ -1,0 +1,2 @@
+local rille = require "rille"
+local x = rille.tensor { { 1, 2 }, { 3 } }

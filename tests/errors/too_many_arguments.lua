@@ -1,0 +1,3 @@
+local rille = require "rille"
+local x = rille.ones(3)
+print(x:relu(1))
