@@ -87,7 +87,7 @@ end
 
 return rille.recipe {
   name = "adder",
-  args = { layers = 2, heads = 4, width = 64, batch = 256, lr = 3e-3, steps = 1000, seed = 1 },
+  args = { layers = 2, heads = 4, width = 64, batch = 256, lr = 3e-3, steps = 800, seed = 1 },
   setup = function(self, args)
     self.held = held_sums()
     self.model = Adder(args)
@@ -118,5 +118,5 @@ return rille.recipe {
     end
     return table.concat(lines, "\n")
   end,
-  clip = 1.0, evaluate = { every = 250, batches = 1 },
+  clip = 1.0, evaluate = { every = 200, batches = 1 },
 }

@@ -66,7 +66,8 @@ local function fill(model)
 end
 
 local function text_path()
-  local root = os.getenv "RILLE_DATA" or arg[0]:match("^(.*)/tests/") .. "/../shared/data"
+  local project = arg[0]:match "^(.*)/tests/" or "."
+  local root = os.getenv "RILLE_DATA" or project .. "/../shared/data"
   local path = root .. "/text/tinyshakespeare.txt"
   local file = io.open(path)
   if not file then t.skip("no " .. path) end

@@ -56,6 +56,14 @@ local function metrics(path)
   return list
 end
 
+local function checkpoints(path)
+  local names = {}
+  for _, name in ipairs(native.list(path .. "/checkpoints")) do
+    if name:match "%.safetensors$" then names[#names + 1] = name end
+  end
+  return names
+end
+
 local function weights(path, step)
   local name = ("%s/checkpoints/step-%d.safetensors"):format(path, step)
   local saved = rille.load(name)
@@ -70,7 +78,7 @@ t.test("a run writes its folder", function()
   t.ok(list[1].loss and list[1].lr and list[1].step_ms and list[1].samples_per_s)
   local config = native.json_decode(io.open(out.path .. "/config.json"):read "a")
   t.eq(config.args.lr, 0.05)
-  t.eq(native.list(out.path .. "/checkpoints"),
+  t.eq(checkpoints(out.path),
     { "last.safetensors", "step-18.safetensors", "step-20.safetensors" })
   local evaluations = 0
   for _, line in ipairs(list) do
@@ -80,7 +88,8 @@ t.test("a run writes its folder", function()
 end)
 
 t.test("a run that went on is bit for bit the run in one go", function()
-  local whole <close>, cut <close> = folder(), folder()
+  local whole <close> = folder()
+  local cut <close> = folder()
   quietly(recipe(), { "--out", whole.path })
   for _, stop in ipairs { 7, 12, 20 } do
     local words = { "--out", cut.path, "--set", "save.keep=9" }
@@ -101,14 +110,16 @@ t.test("a run that went on is bit for bit the run in one go", function()
 end)
 
 t.test("evaluation leaves training as it is", function()
-  local with <close>, without <close> = folder(), folder()
+  local with <close> = folder()
+  local without <close> = folder()
   quietly(recipe(), { "--out", with.path })
   quietly(recipe { evaluate = { every = 1000, batches = 1 } }, { "--out", without.path })
   t.eq((weights(with.path, 20)), (weights(without.path, 20)))
 end)
 
 t.test("accumulating two halves is one batch, without dropout", function()
-  local one <close>, two <close> = folder(), folder()
+  local one <close> = folder()
+  local two <close> = folder()
   local plain = function(self, batch)
     self.model:eval()
     return rille.mse_loss(self.model(batch.x):squeeze(2), batch.y)
@@ -140,7 +151,7 @@ end)
 t.test("--set changes a field by its dotted name", function()
   local out <close> = folder()
   quietly(recipe(), { "--out", out.path, "--set", "save.every=5", "--set=save.keep=9" })
-  t.eq(#native.list(out.path .. "/checkpoints"), 5)
+  t.eq(#checkpoints(out.path), 5)
   t.error_like(function() quietly(recipe(), { "--set", "save.evry=5" }) end,
     { message = "did you mean 'every'" })
 end)

@@ -83,7 +83,10 @@ function Folder:save(step, state, keep)
   rille.save(path, state)
   native.link(path, self.path .. "/checkpoints/last.safetensors")
   for i, old in ipairs(steps_in(self.path)) do
-    if keep and i > keep then os.remove(self:checkpoint_path(old)) end
+    if keep and i > keep then
+      os.remove(self:checkpoint_path(old))
+      os.remove(self:checkpoint_path(old) .. ".lock")
+    end
   end
   return path
 end
