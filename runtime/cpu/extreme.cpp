@@ -37,10 +37,12 @@ RILLE_CLONES A best_of(const A* x, int64_t n) {
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
 #pragma omp simd
-    for (int64_t j = 0; j < lanes; ++j) best[j] = beats<largest>(x[i + j], best[j]) ? x[i + j] : best[j];
+    for (int64_t j = 0; j < lanes; ++j)
+      best[j] = beats<largest>(x[i + j], best[j]) ? x[i + j] : best[j];
   }
   for (; i < n; ++i) best[0] = beats<largest>(x[i], best[0]) ? x[i] : best[0];
-  for (int64_t j = 1; j < lanes; ++j) best[0] = beats<largest>(best[j], best[0]) ? best[j] : best[0];
+  for (int64_t j = 1; j < lanes; ++j)
+    best[0] = beats<largest>(best[j], best[0]) ? best[j] : best[0];
   return best[0];
 }
 
@@ -112,26 +114,28 @@ template <bool largest, class A>
 void along_columns(const Lines& l, const Tensor& x, Tensor* values, Tensor& ids) {
   using Id = std::conditional_t<sizeof(A) == 4, int32_t, int64_t>;
   const int64_t tiles = (l.inner + kColumns - 1) / kColumns;
-  parallel_for(l.outer * tiles, std::max<int64_t>(1, l.grain() / kColumns), [&](int64_t first, int64_t last) {
-    [[gnu::uninitialized]] A best[kColumns], row[kColumns];
-    [[gnu::uninitialized]] Id at[kColumns];
-    for (int64_t t = first; t < last; ++t) {
-      const int64_t c = t % tiles * kColumns, n = std::min(kColumns, l.inner - c);
-      const int64_t start = t / tiles * l.n * l.inner + c, out = t / tiles * l.inner + c;
-      convert(x.dtype(), element_at(x, start), kCompute<A>, best, n);
-      std::fill_n(at, n, Id(0));
-      for (int64_t r = 1; r < l.n; ++r) {
-        const A* from = reinterpret_cast<const A*>(element_at(x, start + r * l.inner));
-        if (x.dtype() != kCompute<A>) {
-          convert(x.dtype(), from, kCompute<A>, row, n);
-          from = row;
-        }
-        take_row<largest>(from, n, static_cast<Id>(r), best, at);
-      }
-      for (int64_t j = 0; j < n; ++j) ids.data_as<int64_t>()[out + j] = at[j];
-      if (values) convert(kCompute<A>, best, x.dtype(), element_of(*values, out), n);
-    }
-  });
+  parallel_for(l.outer * tiles, std::max<int64_t>(1, l.grain() / kColumns),
+               [&](int64_t first, int64_t last) {
+                 [[gnu::uninitialized]] A best[kColumns], row[kColumns];
+                 [[gnu::uninitialized]] Id at[kColumns];
+                 for (int64_t t = first; t < last; ++t) {
+                   const int64_t c = t % tiles * kColumns, n = std::min(kColumns, l.inner - c);
+                   const int64_t start = t / tiles * l.n * l.inner + c,
+                                 out = t / tiles * l.inner + c;
+                   convert(x.dtype(), element_at(x, start), kCompute<A>, best, n);
+                   std::fill_n(at, n, Id(0));
+                   for (int64_t r = 1; r < l.n; ++r) {
+                     const A* from = reinterpret_cast<const A*>(element_at(x, start + r * l.inner));
+                     if (x.dtype() != kCompute<A>) {
+                       convert(x.dtype(), from, kCompute<A>, row, n);
+                       from = row;
+                     }
+                     take_row<largest>(from, n, static_cast<Id>(r), best, at);
+                   }
+                   for (int64_t j = 0; j < n; ++j) ids.data_as<int64_t>()[out + j] = at[j];
+                   if (values) convert(kCompute<A>, best, x.dtype(), element_of(*values, out), n);
+                 }
+               });
 }
 
 template <bool largest>
@@ -140,8 +144,10 @@ void dispatch(const Tensor& x, int dim, Tensor* values, Tensor& ids) {
   const bool far = l.n > std::numeric_limits<int32_t>::max();  // beyond the short ids of floats
   const DType as = compute_type(x.dtype()) == DType::f32 && far ? DType::f64 : x.dtype();
   with_compute(as, [&]<class A>() {
-    if (l.inner == 1) along_rows<largest, A>(l, x, values, ids);
-    else along_columns<largest, A>(l, x, values, ids);
+    if (l.inner == 1)
+      along_rows<largest, A>(l, x, values, ids);
+    else
+      along_columns<largest, A>(l, x, values, ids);
   });
 }
 
@@ -149,8 +155,10 @@ void dispatch(const Tensor& x, int dim, Tensor* values, Tensor& ids) {
 
 void extreme(bool largest, const Tensor& x, int dim, Tensor* values, Tensor& ids) {
   if (ids.numel() == 0) return;
-  if (largest) dispatch<true>(x, dim, values, ids);
-  else dispatch<false>(x, dim, values, ids);
+  if (largest)
+    dispatch<true>(x, dim, values, ids);
+  else
+    dispatch<false>(x, dim, values, ids);
 }
 
 }  // namespace rille::cpu

@@ -1,5 +1,5 @@
-// Contiguous tensors seen as lines along one dim: [outer, n, inner], an element every `inner`. Scans,
-// sorting and arg-reductions work on these.
+// Contiguous tensors seen as lines along one dim: [outer, n, inner], an element every `inner`.
+// Scans, sorting and arg-reductions work on these.
 #pragma once
 #include <algorithm>
 
@@ -18,7 +18,9 @@ struct Lines {
   /// Where a line begins.
   int64_t start(int64_t line) const { return line / inner * n * inner + line % inner; }
   /// Lines that are worth a thread's while.
-  int64_t grain(int64_t work = 16384) const { return std::max<int64_t>(1, work / std::max<int64_t>(1, n)); }
+  int64_t grain(int64_t work = 16384) const {
+    return std::max<int64_t>(1, work / std::max<int64_t>(1, n));
+  }
 };
 
 /// Calls f.operator()<A>() with the arithmetic type of a dtype: float, double or int64_t.
@@ -31,9 +33,12 @@ void with_compute(DType d, F&& f) {
   }
 }
 
-template <class A> inline constexpr DType kCompute = DType::i64;
-template <> inline constexpr DType kCompute<float> = DType::f32;
-template <> inline constexpr DType kCompute<double> = DType::f64;
+template <class A>
+inline constexpr DType kCompute = DType::i64;
+template <>
+inline constexpr DType kCompute<float> = DType::f32;
+template <>
+inline constexpr DType kCompute<double> = DType::f64;
 
 inline const char* element_at(const Tensor& t, int64_t i) {
   return static_cast<const char*>(t.data()) + i * static_cast<int64_t>(size_of(t.dtype()));

@@ -11,11 +11,11 @@
 namespace rille::cpu {
 namespace {
 
-constexpr int64_t kBlock = 1024;         // elements converted, or columns folded, at a time
-constexpr int64_t kChunk = 1 << 16;      // elements of one result that one task folds
-constexpr int64_t kShortRow = 32;        // rows below this are folded side by side, as columns
-constexpr int64_t kFlushRows = 256;      // values a part takes before it is joined to its total
-constexpr int64_t kEnoughTiles = 64;     // so many tiles keep all threads busy without cutting rows
+constexpr int64_t kBlock = 1024;      // elements converted, or columns folded, at a time
+constexpr int64_t kChunk = 1 << 16;   // elements of one result that one task folds
+constexpr int64_t kShortRow = 32;     // rows below this are folded side by side, as columns
+constexpr int64_t kFlushRows = 256;   // values a part takes before it is joined to its total
+constexpr int64_t kEnoughTiles = 64;  // so many tiles keep all threads busy without cutting rows
 constexpr int64_t kTaskElements = 1 << 16;  // enough to pay for waking a thread
 constexpr int64_t kTotal = 8;
 
@@ -73,14 +73,17 @@ List ordered(const Tensor& x, DimSet dims, bool take, const Dims& y_strides) {
   std::array<Dim, kMaxRank> found;
   int n = 0;
   for (int i = 0; i < x.rank(); ++i)
-    if ((dims >> i & 1) == (take ? 1u : 0u)) found[static_cast<size_t>(n++)] = {x.shape()[i], x.strides()[i], y_strides[i]};
-  std::stable_sort(found.begin(), found.begin() + n, [](const Dim& a, const Dim& b) { return a.x > b.x; });
+    if ((dims >> i & 1) == (take ? 1u : 0u))
+      found[static_cast<size_t>(n++)] = {x.shape()[i], x.strides()[i], y_strides[i]};
+  std::stable_sort(found.begin(), found.begin() + n,
+                   [](const Dim& a, const Dim& b) { return a.x > b.x; });
   List l;
   for (int i = 0; i < n; ++i) l.merge(found[static_cast<size_t>(i)]);
   return l;
 }
 
-Plan make_plan(const Tensor& x, DimSet dims, const Reducer& f, const Tensor& y, const Tensor* param) {
+Plan make_plan(const Tensor& x, DimSet dims, const Reducer& f, const Tensor& y,
+               const Tensor* param) {
   Dims y_strides = Dims::filled(x.rank(), 0);
   int64_t step = 1;
   for (int i = x.rank() - 1; i >= 0; --i) {
@@ -120,14 +123,15 @@ void finish(const Plan& p, char* totals, int64_t at, int64_t stride, int64_t n) 
   [[gnu::uninitialized]] Room params;
   if (p.param) gather(p.f.in, p.param + at * p.width, stride, n, p.f.in, params.bytes);
   p.f.done(p.f.functor, totals, params.bytes, n);
-  scatter(p.f.out, totals, n, p.y_dtype, p.y + at * static_cast<int64_t>(size_of(p.y_dtype)), stride);
+  scatter(p.f.out, totals, n, p.y_dtype, p.y + at * static_cast<int64_t>(size_of(p.y_dtype)),
+          stride);
 }
 
-// ---- by rows: the innermost dim is reduced, a result at a time -------------------------------------
+// ---- by rows: the innermost dim is reduced, a result at a time --------------------------------
 
 // Folds the elements [begin, end) of one result, whose first lies at `offset`.
-void fold_row(const Plan& p, int64_t offset, int64_t begin, int64_t end, const char* param, char* total,
-              Room& room) {
+void fold_row(const Plan& p, int64_t offset, int64_t begin, int64_t end, const char* param,
+              char* total, Room& room) {
   const Dim none{1, 1, 0};
   const Dim& inner = p.reduced.n > 0 ? p.reduced[p.reduced.n - 1] : none;
   for (int64_t i = begin; i < end;) {
@@ -145,7 +149,8 @@ void fold_row(const Plan& p, int64_t offset, int64_t begin, int64_t end, const c
 void by_rows(const Plan& p) {
   const int64_t results = p.kept.count(), length = p.reduced.count();
   const int64_t chunks = std::max<int64_t>(1, ceil_div(length, kChunk));
-  const int64_t grain = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, std::min(length, kChunk)));
+  const int64_t grain =
+      std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, std::min(length, kChunk)));
   Scratch<char> totals(results * chunks * kTotal);
   parallel_for(results * chunks, grain, [&](int64_t first, int64_t last) {
     [[gnu::uninitialized]] Room room;
@@ -167,15 +172,15 @@ void by_rows(const Plan& p) {
   }
 }
 
-// ---- by columns: the innermost dim is kept, a tile of results side by side -------------------------
+// ---- by columns: the innermost dim is kept, a tile of results side by side --------------------
 
 // How the work is cut. Rows that lie end to end are folded several at once, as one wide row.
 struct Tiling {
-  Dim column;                       // the kept dim that tiles run along
-  int64_t outer;                    // results / column.size
-  int64_t tile, tiles;              // columns in a tile, tiles in a row of results
-  int64_t wide;                     // rows folded as one
-  int64_t rows_per_chunk, chunks;   // of the reduced elements
+  Dim column;                      // the kept dim that tiles run along
+  int64_t outer;                   // results / column.size
+  int64_t tile, tiles;             // columns in a tile, tiles in a row of results
+  int64_t wide;                    // rows folded as one
+  int64_t rows_per_chunk, chunks;  // of the reduced elements
 };
 
 Tiling cut(const Plan& p, List& outer) {
@@ -187,8 +192,10 @@ Tiling cut(const Plan& p, List& outer) {
   t.tile = std::min(t.column.size, kBlock);
   t.tiles = ceil_div(t.column.size, t.tile);
   const int64_t rows = p.reduced.count();
-  const bool dense = p.reduced.n > 0 && t.column.x == 1 && p.reduced[p.reduced.n - 1].x == t.column.size;
-  t.wide = dense && t.column.size <= kBlock / 8 ? std::max<int64_t>(1, kBlock / 2 / t.column.size) : 1;
+  const bool dense =
+      p.reduced.n > 0 && t.column.x == 1 && p.reduced[p.reduced.n - 1].x == t.column.size;
+  t.wide =
+      dense && t.column.size <= kBlock / 8 ? std::max<int64_t>(1, kBlock / 2 / t.column.size) : 1;
   t.rows_per_chunk = std::max<int64_t>(1, rows);
   if (t.outer * t.tiles < kEnoughTiles)
     t.rows_per_chunk = ceil_div(std::max<int64_t>(32, kChunk / 4 / t.tile), t.wide) * t.wide;
@@ -201,7 +208,8 @@ class ColumnTask {
   ColumnTask(const Plan& p, const Tiling& t) : p_(p), t_(t) {}
 
   // Rows [begin, end) of the columns [c, c + n) of the results whose first element is `offset`.
-  void fold(int64_t offset, int64_t n, int64_t begin, int64_t end, const char* param, int64_t stride, char* totals) {
+  void fold(int64_t offset, int64_t n, int64_t begin, int64_t end, const char* param,
+            int64_t stride, char* totals) {
     n_ = n;
     totals_ = totals;
     if (p_.param) repeat_params(param, stride);
@@ -222,7 +230,7 @@ class ColumnTask {
     int64_t r = 0;
     if (t_.wide > 1) {
       for (; r + t_.wide <= rows;) {
-        const int64_t many = take(( rows - r) / t_.wide);
+        const int64_t many = take((rows - r) / t_.wide);
         add(at + r * stride, many, stride * t_.wide, n_ * t_.wide);
         r += many * t_.wide;
       }
@@ -268,7 +276,8 @@ class ColumnTask {
   void repeat_params(const char* param, int64_t stride) {
     gather(p_.f.in, param, stride, n_, p_.f.in, params_.bytes);
     for (int64_t k = 1; k < t_.wide; ++k)
-      std::memcpy(params_.bytes + k * n_ * p_.width, params_.bytes, static_cast<size_t>(n_ * p_.width));
+      std::memcpy(params_.bytes + k * n_ * p_.width, params_.bytes,
+                  static_cast<size_t>(n_ * p_.width));
   }
 
   const Plan& p_;
@@ -309,27 +318,32 @@ void by_columns(const Plan& p) {
     }
   });
   if (t.chunks == 1) return;
-  parallel_for(tiles, std::max<int64_t>(1, kTaskElements / (t.chunks * t.tile)), [&](int64_t first, int64_t last) {
-    for (int64_t tile = first; tile < last; ++tile) {
-      At at;
-      const int64_t n = columns_of(tile, at);
-      char* total = totals.data() + tile * t.chunks * tile_bytes;
-      for (int64_t c = 1; c < t.chunks; ++c) p.f.join(total, total + c * tile_bytes, n);
-      finish(p, total, at.y, t.column.y, n);
-    }
-  });
+  parallel_for(tiles, std::max<int64_t>(1, kTaskElements / (t.chunks * t.tile)),
+               [&](int64_t first, int64_t last) {
+                 for (int64_t tile = first; tile < last; ++tile) {
+                   At at;
+                   const int64_t n = columns_of(tile, at);
+                   char* total = totals.data() + tile * t.chunks * tile_bytes;
+                   for (int64_t c = 1; c < t.chunks; ++c)
+                     p.f.join(total, total + c * tile_bytes, n);
+                   finish(p, total, at.y, t.column.y, n);
+                 }
+               });
 }
 
 }  // namespace
 
-void reduce(const Tensor& x, DimSet dims, const Reducer& reducer, const Tensor& y, const Tensor* param) {
+void reduce(const Tensor& x, DimSet dims, const Reducer& reducer, const Tensor& y,
+            const Tensor* param) {
   if (y.numel() == 0) return;
   const Plan p = make_plan(x, dims, reducer, y, param);
   const int r = p.reduced.n, k = p.kept.n;
   const bool inside = r > 0 && (k == 0 || p.reduced[r - 1].x < p.kept[k - 1].x);
   const bool rows = k == 0 || (inside && p.reduced[r - 1].size >= kShortRow);
-  if (rows) by_rows(p);
-  else by_columns(p);
+  if (rows)
+    by_rows(p);
+  else
+    by_columns(p);
 }
 
 }  // namespace rille::cpu

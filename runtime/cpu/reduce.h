@@ -1,7 +1,8 @@
 // The reduction engine: folds a tensor of any strides and dtype over any of its dims. A reducer is
 // compiled only for contiguous elements of its compute type (cpu/reducers.h); this engine merges
 // dims, converts blocks of elements and decides which way to walk. Work is cut by shape alone and
-// parts are joined in a fixed order, so the bits of a result do not depend on the number of threads.
+// parts are joined in a fixed order, so the bits of a result do not depend on the number of
+// threads.
 #pragma once
 #include <cstdint>
 

@@ -16,36 +16,57 @@ using Wide = std::conditional_t<std::is_same_v<A, int64_t>, int64_t, double>;
 
 // How parts, and totals, are joined.
 struct Plus {
-  template <class A> static A none() { return A(0); }
-  template <class A> static A join(A a, A b) { return a + b; }
+  template <class A>
+  static A none() {
+    return A(0);
+  }
+  template <class A>
+  static A join(A a, A b) {
+    return a + b;
+  }
   // Overflow of integers wraps.
   static int64_t join(int64_t a, int64_t b) {
     return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   }
 };
 struct Times {
-  template <class A> static A none() { return A(1); }
-  template <class A> static A join(A a, A b) { return a * b; }
+  template <class A>
+  static A none() {
+    return A(1);
+  }
+  template <class A>
+  static A join(A a, A b) {
+    return a * b;
+  }
   static int64_t join(int64_t a, int64_t b) {
     return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
   }
 };
 struct Most {
-  template <class A> static A none() {
+  template <class A>
+  static A none() {
     using L = std::numeric_limits<A>;
     return L::has_infinity ? -L::infinity() : L::min();
   }
-  template <class A> static A join(A a, A b) { return b > a || b != b ? b : a; }
+  template <class A>
+  static A join(A a, A b) {
+    return b > a || b != b ? b : a;
+  }
 };
 struct Least {
-  template <class A> static A none() {
+  template <class A>
+  static A none() {
     using L = std::numeric_limits<A>;
     return L::has_infinity ? L::infinity() : L::max();
   }
-  template <class A> static A join(A a, A b) { return b < a || b != b ? b : a; }
+  template <class A>
+  static A join(A a, A b) {
+    return b < a || b != b ? b : a;
+  }
 };
 
-// A fold: map an element, join what comes out, finish. In: what is read; Part and Total: see Reducer.
+// A fold: map an element, join what comes out, finish. In: what is read; Part and Total: see
+// Reducer.
 template <class A, class J, class P = A, class T = Wide<A>>
 struct Base {
   using In = A;
@@ -58,57 +79,74 @@ struct Base {
   T done(T total, A) const { return total; }
 };
 
-template <class A> struct SumOf : Base<A, Plus> {};
-template <class A> struct MeanOf : Base<A, Plus> {
+template <class A>
+struct SumOf : Base<A, Plus> {};
+template <class A>
+struct MeanOf : Base<A, Plus> {
   double done(double t, A) const { return t / this->number; }
 };
-template <class A> struct ProdOf : Base<A, Times> {};
-template <class A> struct MaxOf : Base<A, Most> {};
-template <class A> struct MinOf : Base<A, Least> {};
+template <class A>
+struct ProdOf : Base<A, Times> {};
+template <class A>
+struct MaxOf : Base<A, Most> {};
+template <class A>
+struct MinOf : Base<A, Least> {};
 
 // Counting happens in the width of the elements: a part never counts beyond 1024.
-template <class A> struct CountOf : Base<A, Plus, A, int64_t> {
+template <class A>
+struct CountOf : Base<A, Plus, A, int64_t> {
   A map(A x, A) const { return x != A(0) ? A(1) : A(0); }
 };
-template <class A> struct AnyOf : CountOf<A> {
+template <class A>
+struct AnyOf : CountOf<A> {
   int64_t done(int64_t t, A) const { return t != 0; }
 };
-template <class A> struct AllOf : Base<A, Plus, A, int64_t> {
+template <class A>
+struct AllOf : Base<A, Plus, A, int64_t> {
   A map(A x, A) const { return x == A(0) ? A(1) : A(0); }
   int64_t done(int64_t t, A) const { return t == 0; }
 };
-template <class A> struct ValidSum : Base<A, Plus> {
+template <class A>
+struct ValidSum : Base<A, Plus> {
   A map(A x, A) const { return x == x ? x : A(0); }
 };
 
-template <class A> struct L1 : Base<A, Plus> {
+template <class A>
+struct L1 : Base<A, Plus> {
   A map(A x, A) const { return x < A(0) ? -x : x; }
 };
 // Squares are taken in double: those of floats beyond 1e19 or below 1e-19 fit nowhere else.
-template <class A> struct L2 : Base<A, Plus, double> {
+template <class A>
+struct L2 : Base<A, Plus, double> {
   double map(A x, A) const { return static_cast<double>(x) * static_cast<double>(x); }
   double done(double t, A) const { return std::sqrt(t); }
 };
-template <class A> struct Lp : Base<A, Plus, double> {
+template <class A>
+struct Lp : Base<A, Plus, double> {
   double map(A x, A) const { return math::pow(math::fabs(static_cast<double>(x)), this->number); }
   double done(double t, A) const { return std::pow(t, 1 / this->number); }
 };
-template <class A> struct LargestOf : Base<A, Most> {
+template <class A>
+struct LargestOf : Base<A, Most> {
   A map(A x, A) const { return x < A(0) ? -x : x; }
 };
-template <class A> struct SmallestOf : Base<A, Least> {
+template <class A>
+struct SmallestOf : Base<A, Least> {
   A map(A x, A) const { return x < A(0) ? -x : x; }
 };
 
-template <class A> struct VarOf : Base<A, Plus> {
+template <class A>
+struct VarOf : Base<A, Plus> {
   static constexpr bool has_param = true;
   A map(A x, A mean) const { return (x - mean) * (x - mean); }
   double done(double t, A) const { return t / (this->number > 0 ? this->number : 0); }
 };
-template <class A> struct StdOf : VarOf<A> {
+template <class A>
+struct StdOf : VarOf<A> {
   double done(double t, A mean) const { return std::sqrt(VarOf<A>::done(t, mean)); }
 };
-template <class A> struct LogSumExpOf : Base<A, Plus> {
+template <class A>
+struct LogSumExpOf : Base<A, Plus> {
   static constexpr bool has_param = true;
   // An infinite maximum would make inf - inf of the elements that have it.
   static A finite(A m) { return math::fabs(m) == std::numeric_limits<A>::infinity() ? A(0) : m; }
@@ -119,7 +157,8 @@ template <class A> struct LogSumExpOf : Base<A, Plus> {
 // Many parts side by side, so that additions need not wait for one another, and an order of adding
 // that does not depend on the instruction set.
 template <class F>
-RILLE_CLONES void row(const void* functor, const void* data, int64_t n, const void* param, void* total) {
+RILLE_CLONES void row(const void* functor, const void* data, int64_t n, const void* param,
+                      void* total) {
   using In = typename F::In;
   using Part = typename F::Part;
   using Total = typename F::Total;
@@ -143,8 +182,8 @@ RILLE_CLONES void row(const void* functor, const void* data, int64_t n, const vo
 }
 
 template <class F>
-RILLE_CLONES void columns(const void* functor, const void* data, int64_t rows, int64_t stride, int64_t n,
-                          const void* params, void* into) {
+RILLE_CLONES void columns(const void* functor, const void* data, int64_t rows, int64_t stride,
+                          int64_t n, const void* params, void* into) {
   using In = typename F::In;
   using Part = typename F::Part;
   using Join = typename F::Join;
@@ -174,7 +213,8 @@ void flush(const void* from, int64_t n, int64_t period, void* to) {
   const Part* parts = static_cast<const Part*>(from);
   Total* totals = static_cast<Total*>(to);
   for (int64_t i = 0; i < n; i += period)
-    for (int64_t j = 0; j < period; ++j) totals[j] = Join::join(totals[j], static_cast<Total>(parts[i + j]));
+    for (int64_t j = 0; j < period; ++j)
+      totals[j] = Join::join(totals[j], static_cast<Total>(parts[i + j]));
 }
 
 template <class Total, class Join>
@@ -201,7 +241,9 @@ void done(const void* functor, void* to, const void* params, int64_t n) {
 
 template <class T>
 constexpr DType dtype_of() {
-  return std::is_same_v<T, int64_t> ? DType::i64 : std::is_same_v<T, double> ? DType::f64 : DType::f32;
+  return std::is_same_v<T, int64_t>  ? DType::i64
+         : std::is_same_v<T, double> ? DType::f64
+                                     : DType::f32;
 }
 
 struct Call {
@@ -235,14 +277,18 @@ void run(const Call& c) {
 
 template <template <class> class F>
 void floats(const Call& c, DType as) {
-  if (as == DType::f64) run<F<double>>(c);
-  else run<F<float>>(c);
+  if (as == DType::f64)
+    run<F<double>>(c);
+  else
+    run<F<float>>(c);
 }
 
 template <template <class> class F>
 void numbers(const Call& c, DType as) {
-  if (compute_type(as) == DType::i64) run<F<int64_t>>(c);
-  else floats<F>(c, as);
+  if (compute_type(as) == DType::i64)
+    run<F<int64_t>>(c);
+  else
+    floats<F>(c, as);
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ struct LogPlus {
   static double first() { return -INFINITY; }
   static double next(double a, double b) {
     const double high = a > b || a != a ? a : b, low = a > b || a != a ? b : a;
-    return std::isinf(high) || high != high ? high + (low != low ? low : 0) : high + std::log1p(std::exp(low - high));
+    return std::isinf(high) || high != high ? high + (low != low ? low : 0)
+                                            : high + std::log1p(std::exp(low - high));
   }
 };
 
@@ -48,14 +49,16 @@ struct LogPlus {
 template <class A>
 class Band {
  public:
-  explicit Band(const Lines& l) : n_(l.n), inner_(l.inner), room_(l.n * std::min(kColumns, l.inner)) {}
+  explicit Band(const Lines& l)
+      : n_(l.n), inner_(l.inner), room_(l.n * std::min(kColumns, l.inner)) {}
   A* load(const Tensor& x, int64_t start, int64_t width) {
     if (inner_ == 1) {
       convert(x.dtype(), element_at(x, start), kCompute<A>, room_.data(), n_);
       return room_.data();
     }
     for (int64_t i = 0; i < n_; ++i)
-      convert(x.dtype(), element_at(x, start + i * inner_), kCompute<A>, room_.data() + i * width, width);
+      convert(x.dtype(), element_at(x, start + i * inner_), kCompute<A>, room_.data() + i * width,
+              width);
     return room_.data();
   }
   void store(Tensor& y, int64_t start, int64_t width) {
@@ -64,7 +67,8 @@ class Band {
       return;
     }
     for (int64_t i = 0; i < n_; ++i)
-      convert(kCompute<A>, room_.data() + i * width, y.dtype(), element_of(y, start + i * inner_), width);
+      convert(kCompute<A>, room_.data() + i * width, y.dtype(), element_of(y, start + i * inner_),
+              width);
   }
   A* data() const { return room_.data(); }
 
@@ -78,13 +82,14 @@ template <class Make, class Body>
 void each_band(const Lines& l, Make&& make, Body&& body) {
   const int64_t tiles = (l.inner + kColumns - 1) / kColumns;
   const int64_t width = std::min(kColumns, l.inner);
-  parallel_for(l.outer * tiles, std::max<int64_t>(1, l.grain() / width), [&](int64_t first, int64_t last) {
-    auto scratch = make();
-    for (int64_t t = first; t < last; ++t) {
-      const int64_t c = t % tiles * kColumns;
-      body(scratch, t / tiles * l.n * l.inner + c, std::min(kColumns, l.inner - c));
-    }
-  });
+  parallel_for(l.outer * tiles, std::max<int64_t>(1, l.grain() / width),
+               [&](int64_t first, int64_t last) {
+                 auto scratch = make();
+                 for (int64_t t = first; t < last; ++t) {
+                   const int64_t c = t % tiles * kColumns;
+                   body(scratch, t / tiles * l.n * l.inner + c, std::min(kColumns, l.inner - c));
+                 }
+               });
 }
 
 // Streams through the lines, a row of neighbours or a stretch of one line at a time.
@@ -120,9 +125,11 @@ void scan(Scan what, const Tensor& x, int dim, bool reverse, Tensor& y) {
   const bool whole = !is_float(y.dtype());
   switch (what) {
     case Scan::sum:
-      return whole ? run<int64_t, Plus<int64_t>>(x, dim, reverse, y) : run<double, Plus<double>>(x, dim, reverse, y);
+      return whole ? run<int64_t, Plus<int64_t>>(x, dim, reverse, y)
+                   : run<double, Plus<double>>(x, dim, reverse, y);
     case Scan::prod:
-      return whole ? run<int64_t, Times<int64_t>>(x, dim, reverse, y) : run<double, Times<double>>(x, dim, reverse, y);
+      return whole ? run<int64_t, Times<int64_t>>(x, dim, reverse, y)
+                   : run<double, Times<double>>(x, dim, reverse, y);
     case Scan::logsumexp: return run<double, LogPlus>(x, dim, reverse, y);
   }
 }
@@ -131,21 +138,23 @@ void scan_extreme(bool largest, const Tensor& x, int dim, Tensor& y, Tensor& ids
   if (y.numel() == 0) return;
   const Lines l(x, dim);
   with_compute(x.dtype(), [&]<class A>() {
-    each_band(l, [&] { return Band<A>(l); }, [&](Band<A>& band, int64_t start, int64_t width) {
-      A* v = band.load(x, start, width);
-      int64_t at[kColumns];
-      for (int64_t j = 0; j < width; ++j) at[j] = 0;
-      for (int64_t i = 0; i < l.n; ++i) {
-        for (int64_t j = 0; j < width; ++j) {
-          A& now = v[i * width + j];
-          const A best = v[at[j] * width + j];
-          if (now != now || (best == best && (largest ? now >= best : now <= best))) at[j] = i;
-          now = v[at[j] * width + j];
-          ids.data_as<int64_t>()[start + i * l.inner + j] = at[j];
-        }
-      }
-      band.store(y, start, width);
-    });
+    each_band(
+        l, [&] { return Band<A>(l); },
+        [&](Band<A>& band, int64_t start, int64_t width) {
+          A* v = band.load(x, start, width);
+          int64_t at[kColumns];
+          for (int64_t j = 0; j < width; ++j) at[j] = 0;
+          for (int64_t i = 0; i < l.n; ++i) {
+            for (int64_t j = 0; j < width; ++j) {
+              A& now = v[i * width + j];
+              const A best = v[at[j] * width + j];
+              if (now != now || (best == best && (largest ? now >= best : now <= best))) at[j] = i;
+              now = v[at[j] * width + j];
+              ids.data_as<int64_t>()[start + i * l.inner + j] = at[j];
+            }
+          }
+          band.store(y, start, width);
+        });
   });
 }
 
@@ -155,22 +164,28 @@ void scan_prod_grad(const Tensor& x, const Tensor& dy, int dim, Tensor& dx) {
   struct Two {
     Band<double> x, dy;
   };
-  each_band(l, [&] { return Two{Band<double>(l), Band<double>(l)}; }, [&](Two& t, int64_t start, int64_t width) {
-    const double* v = t.x.load(x, start, width);
-    double* g = t.dy.load(dy, start, width);
-    // From the end: what element i's change does to y[i..n), without the factor x[0..i).
-    for (int64_t i = l.n - 2; i >= 0; --i)
-      for (int64_t j = 0; j < width; ++j) g[i * width + j] += v[(i + 1) * width + j] * g[(i + 1) * width + j];
-    double before[kColumns];
-    std::fill_n(before, width, 1.0);
-    for (int64_t i = 0; i < l.n; ++i) {
-      for (int64_t j = 0; j < width; ++j) {
-        g[i * width + j] *= before[j];
-        before[j] *= v[i * width + j];
-      }
-    }
-    t.dy.store(dx, start, width);
-  });
+  each_band(
+      l,
+      [&] {
+        return Two{Band<double>(l), Band<double>(l)};
+      },
+      [&](Two& t, int64_t start, int64_t width) {
+        const double* v = t.x.load(x, start, width);
+        double* g = t.dy.load(dy, start, width);
+        // From the end: what element i's change does to y[i..n), without the factor x[0..i).
+        for (int64_t i = l.n - 2; i >= 0; --i)
+          for (int64_t j = 0; j < width; ++j)
+            g[i * width + j] += v[(i + 1) * width + j] * g[(i + 1) * width + j];
+        double before[kColumns];
+        std::fill_n(before, width, 1.0);
+        for (int64_t i = 0; i < l.n; ++i) {
+          for (int64_t j = 0; j < width; ++j) {
+            g[i * width + j] *= before[j];
+            before[j] *= v[i * width + j];
+          }
+        }
+        t.dy.store(dx, start, width);
+      });
 }
 
 void products_of_others(const Tensor& x, int dim, Tensor& y) {
@@ -179,26 +194,31 @@ void products_of_others(const Tensor& x, int dim, Tensor& y) {
   struct Two {
     Band<double> x, y;
   };
-  each_band(l, [&] { return Two{Band<double>(l), Band<double>(l)}; }, [&](Two& t, int64_t start, int64_t width) {
-    const double* v = t.x.load(x, start, width);
-    double* out = t.y.data();
-    double product[kColumns];
-    std::fill_n(product, width, 1.0);
-    for (int64_t i = 0; i < l.n; ++i) {
-      for (int64_t j = 0; j < width; ++j) {
-        out[i * width + j] = product[j];
-        product[j] *= v[i * width + j];
-      }
-    }
-    std::fill_n(product, width, 1.0);
-    for (int64_t i = l.n - 1; i >= 0; --i) {
-      for (int64_t j = 0; j < width; ++j) {
-        out[i * width + j] *= product[j];
-        product[j] *= v[i * width + j];
-      }
-    }
-    t.y.store(y, start, width);
-  });
+  each_band(
+      l,
+      [&] {
+        return Two{Band<double>(l), Band<double>(l)};
+      },
+      [&](Two& t, int64_t start, int64_t width) {
+        const double* v = t.x.load(x, start, width);
+        double* out = t.y.data();
+        double product[kColumns];
+        std::fill_n(product, width, 1.0);
+        for (int64_t i = 0; i < l.n; ++i) {
+          for (int64_t j = 0; j < width; ++j) {
+            out[i * width + j] = product[j];
+            product[j] *= v[i * width + j];
+          }
+        }
+        std::fill_n(product, width, 1.0);
+        for (int64_t i = l.n - 1; i >= 0; --i) {
+          for (int64_t j = 0; j < width; ++j) {
+            out[i * width + j] *= product[j];
+            product[j] *= v[i * width + j];
+          }
+        }
+        t.y.store(y, start, width);
+      });
 }
 
 void scan_logsumexp_grad(const Tensor& x, const Tensor& y, const Tensor& dy, int dim, Tensor& dx) {
@@ -215,7 +235,8 @@ void scan_logsumexp_grad(const Tensor& x, const Tensor& y, const Tensor& dy, int
     const double* out = t.y.load(y, start, width);
     double* g = t.dy.load(dy, start, width);
     for (int64_t i = l.n - 2; i >= 0; --i)
-      for (int64_t k = i * width; k < (i + 1) * width; ++k) g[k] += g[k + width] * ratio(out[k], out[k + width]);
+      for (int64_t k = i * width; k < (i + 1) * width; ++k)
+        g[k] += g[k + width] * ratio(out[k], out[k + width]);
     for (int64_t k = 0; k < l.n * width; ++k) g[k] *= ratio(v[k], out[k]);
     t.dy.store(dx, start, width);
   });

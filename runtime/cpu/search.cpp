@@ -32,8 +32,10 @@ std::vector<uint64_t> keys_of(const Tensor& x) {
     convert(x.dtype(), x.data(), kKeyDType<A>, wide.data(), x.numel());
     for (size_t i = 0; i < keys.size(); ++i) keys[i] = key_of(wide[i]);
   };
-  if (x.is_float()) fill.template operator()<double>();
-  else fill.template operator()<int64_t>();
+  if (x.is_float())
+    fill.template operator()<double>();
+  else
+    fill.template operator()<int64_t>();
   return keys;
 }
 
@@ -66,7 +68,8 @@ Groups unique_rows(const Tensor& x, int64_t n, int64_t width, bool consecutive, 
   }
   const uint64_t nan = x.is_float() ? ~uint64_t{0} : 0;
   const auto equal = [&](int64_t a, int64_t b) {
-    return std::equal(row(a), row(a) + width, row(b), [&](uint64_t p, uint64_t q) { return p == q && (nan == 0 || p != nan); });
+    return std::equal(row(a), row(a) + width, row(b),
+                      [&](uint64_t p, uint64_t q) { return p == q && (nan == 0 || p != nan); });
   };
   return group(order, equal, group_of);
 }
@@ -76,8 +79,10 @@ void count_values(const Tensor& x, const Tensor* weights, Tensor& counts) {
   const char* from = static_cast<const char*>(x.data());
   for (int64_t i = 0; i < x.numel(); ++i) {
     const int64_t at = load_integer(x.dtype(), from + i * item);
-    if (weights) counts.data_as<double>()[at] += load_element(weights->dtype(), element_at(*weights, i));
-    else ++counts.data_as<int64_t>()[at];
+    if (weights)
+      counts.data_as<double>()[at] += load_element(weights->dtype(), element_at(*weights, i));
+    else
+      ++counts.data_as<int64_t>()[at];
   }
 }
 
@@ -102,7 +107,8 @@ void search_sorted(const Tensor& sorted, const Tensor& values, bool right, int64
   const int64_t per_line = std::max<int64_t>(1, values.numel() / std::max<int64_t>(1, lines));
   const bool floats = sorted.is_float() || values.is_float();
   const auto run = [&]<class A>() {
-    std::vector<A> line(static_cast<size_t>(sorted.numel())), wanted(static_cast<size_t>(values.numel()));
+    std::vector<A> line(static_cast<size_t>(sorted.numel())),
+        wanted(static_cast<size_t>(values.numel()));
     convert(sorted.dtype(), sorted.data(), kKeyDType<A>, line.data(), sorted.numel());
     convert(values.dtype(), values.data(), kKeyDType<A>, wanted.data(), values.numel());
     const auto below = [](A a, A b) { return key_of(a) < key_of(b); };
@@ -110,12 +116,16 @@ void search_sorted(const Tensor& sorted, const Tensor& values, bool right, int64
       for (int64_t i = first; i < last; ++i) {
         const auto begin = line.begin() + (lines == 1 ? 0 : i / per_line * n), end = begin + n;
         const A v = wanted[static_cast<size_t>(i)];
-        ids[i] = (right ? std::upper_bound(begin, end, v, below) : std::lower_bound(begin, end, v, below)) - begin;
+        ids[i] = (right ? std::upper_bound(begin, end, v, below)
+                        : std::lower_bound(begin, end, v, below)) -
+                 begin;
       }
     });
   };
-  if (floats) run.template operator()<double>();
-  else run.template operator()<int64_t>();
+  if (floats)
+    run.template operator()<double>();
+  else
+    run.template operator()<int64_t>();
 }
 
 }  // namespace rille::cpu

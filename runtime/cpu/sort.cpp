@@ -35,8 +35,10 @@ void radix_sort(Item* items, Item* room, int64_t n) {
 
 template <class Item>
 void sort_short(Item* items, Item* room, int64_t n) {
-  if (n >= kRadixFrom) radix_sort(items, room, n);
-  else std::sort(items, items + n);
+  if (n >= kRadixFrom)
+    radix_sort(items, room, n);
+  else
+    std::sort(items, items + n);
 }
 
 }  // namespace
@@ -77,8 +79,8 @@ void each_line(const Tensor& x, int dim, bool descending, F&& body) {
     parallel_for(l.count(), l.grain(2048), [&](int64_t first, int64_t last) {
       Scratch<Item> items(l.n), room(l.n);
       for (int64_t line = first; line < last; ++line) {
-        const int64_t valid =
-            make_items<Item, A>(x.dtype(), element_at(x, l.start(line)), l.inner, l.n, descending, items.data());
+        const int64_t valid = make_items<Item, A>(x.dtype(), element_at(x, l.start(line)), l.inner,
+                                                  l.n, descending, items.data());
         body(line, items.data(), room.data(), valid);
       }
     });
@@ -197,8 +199,8 @@ void mode(const Tensor& x, int dim, Tensor& values, Tensor& ids) {
   });
 }
 
-void quantile_ids(const Tensor& x, int dim, const std::vector<double>& q, Between how, bool skip_nan,
-                  Tensor& low, Tensor& high, Tensor& weight) {
+void quantile_ids(const Tensor& x, int dim, const std::vector<double>& q, Between how,
+                  bool skip_nan, Tensor& low, Tensor& high, Tensor& weight) {
   if (low.numel() == 0) return;
   const int64_t n = Lines(x, dim).n, m = static_cast<int64_t>(q.size());
   each_line(x, dim, false, [&](int64_t line, auto* items, auto* room, int64_t valid) {
@@ -206,12 +208,15 @@ void quantile_ids(const Tensor& x, int dim, const std::vector<double>& q, Betwee
     for (int64_t i = 0; i < m; ++i) {
       // nan is what a line with a nan gives: the last of the sorted.
       const bool nan = skip_nan ? valid == 0 : valid < n;
-      double at = nan ? static_cast<double>(n - 1) : q[static_cast<size_t>(i)] * static_cast<double>(valid - 1);
+      double at = nan ? static_cast<double>(n - 1)
+                      : q[static_cast<size_t>(i)] * static_cast<double>(valid - 1);
       if (how == Between::lower) at = std::floor(at);
       if (how == Between::higher) at = std::ceil(at);
       if (how == Between::nearest) at = std::nearbyint(at);
-      const auto below = static_cast<int64_t>(std::floor(at)), above = static_cast<int64_t>(std::ceil(at));
-      const double part = how == Between::midpoint ? (above > below ? 0.5 : 0.0) : at - std::floor(at);
+      const auto below = static_cast<int64_t>(std::floor(at)),
+                 above = static_cast<int64_t>(std::ceil(at));
+      const double part =
+          how == Between::midpoint ? (above > below ? 0.5 : 0.0) : at - std::floor(at);
       low.data_as<int64_t>()[line * m + i] = items[below].at();
       high.data_as<int64_t>()[line * m + i] = items[above].at();
       store_element(weight.dtype(), element_of(weight, line * m + i), part);

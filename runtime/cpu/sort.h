@@ -22,10 +22,10 @@ void select(const Tensor& x, int dim, Rank what, int64_t k, Tensor& values, Tens
 /// The most frequent value of each line, the smallest of several, and its last position.
 void mode(const Tensor& x, int dim, Tensor& values, Tensor& ids);
 
-/// Where the quantiles q of each line lie: between the elements `low` and `high`, at `weight` of the
-/// way. The results hold one line of q.size() for each line of x.
+/// Where the quantiles q of each line lie: between the elements `low` and `high`, at `weight` of
+/// the way. The results hold one line of q.size() for each line of x.
 enum class Between { linear, lower, higher, midpoint, nearest };
-void quantile_ids(const Tensor& x, int dim, const std::vector<double>& q, Between how, bool skip_nan,
-                  Tensor& low, Tensor& high, Tensor& weight);
+void quantile_ids(const Tensor& x, int dim, const std::vector<double>& q, Between how,
+                  bool skip_nan, Tensor& low, Tensor& high, Tensor& weight);
 
 }  // namespace rille::cpu

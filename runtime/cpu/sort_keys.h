@@ -46,7 +46,9 @@ inline uint64_t key_of(double x) {
   return u >> 63 ? ~u : u | uint64_t{1} << 63;
 }
 inline uint32_t key_of(int32_t x) { return static_cast<uint32_t>(x) ^ 0x80000000u; }
-inline uint64_t key_of(int64_t x) { return static_cast<uint64_t>(x) ^ uint64_t{1} << 63; }
+inline uint64_t key_of(int64_t x) {
+  return static_cast<uint64_t>(x) ^ uint64_t { 1 } << 63;
+}
 
 /// Calls f.operator()<Item, A>() with A a type that holds the dtype's values and their order.
 template <class F>
@@ -54,25 +56,34 @@ void with_items(DType d, int64_t n, F&& f) {
   const bool far = n > int64_t{0xffffffff};
   if (d == DType::f64) return f.template operator()<LongItem, double>();
   if (d == DType::i64) return f.template operator()<LongItem, int64_t>();
-  if (is_float(d)) return far ? f.template operator()<LongItem, double>() : f.template operator()<ShortItem, float>();
-  return far ? f.template operator()<LongItem, int64_t>() : f.template operator()<ShortItem, int32_t>();
+  if (is_float(d))
+    return far ? f.template operator()<LongItem, double>()
+               : f.template operator()<ShortItem, float>();
+  return far ? f.template operator()<LongItem, int64_t>()
+             : f.template operator()<ShortItem, int32_t>();
 }
 
-template <class A> inline constexpr DType kKeyDType = DType::i64;
-template <> inline constexpr DType kKeyDType<float> = DType::f32;
-template <> inline constexpr DType kKeyDType<double> = DType::f64;
-template <> inline constexpr DType kKeyDType<int32_t> = DType::i32;
+template <class A>
+inline constexpr DType kKeyDType = DType::i64;
+template <>
+inline constexpr DType kKeyDType<float> = DType::f32;
+template <>
+inline constexpr DType kKeyDType<double> = DType::f64;
+template <>
+inline constexpr DType kKeyDType<int32_t> = DType::i32;
 
 /// The items of n elements, `stride` apart; returns how many are not nan.
 template <class Item, class A>
-int64_t make_items(DType d, const void* x, int64_t stride, int64_t n, bool descending, Item* items) {
+int64_t make_items(DType d, const void* x, int64_t stride, int64_t n, bool descending,
+                   Item* items) {
   constexpr int64_t kBlock = 512;
   [[gnu::uninitialized]] A block[kBlock];
   const typename Item::Key turn = descending ? ~typename Item::Key{0} : typename Item::Key{0};
   int64_t valid = 0;
   for (int64_t i = 0; i < n; i += kBlock) {
     const int64_t m = std::min(kBlock, n - i);
-    gather(d, static_cast<const char*>(x) + i * stride * static_cast<int64_t>(size_of(d)), stride, m, kKeyDType<A>, block);
+    gather(d, static_cast<const char*>(x) + i * stride * static_cast<int64_t>(size_of(d)), stride,
+           m, kKeyDType<A>, block);
     for (int64_t j = 0; j < m; ++j) {
       items[i + j] = Item::make(key_of(block[j]) ^ turn, static_cast<uint64_t>(i + j));
       valid += block[j] == block[j];

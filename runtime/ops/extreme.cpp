@@ -11,7 +11,7 @@
 
 namespace rille {
 
-// ---- ops that pick elements ----------------------------------------------------------------------
+// ---- ops that pick elements -------------------------------------------------------------------
 
 Tensor pick(const Tensor& x, int64_t dim, const Tensor& ids) {
   if (x.rank() == 0) return clone(x);
@@ -36,7 +36,7 @@ Axes dim_or_all(const std::optional<Axis>& dim) { return dim ? Axes{dim->value} 
 
 Tensor flat(const Tensor& x) { return reshape(x, {x.numel()}); }
 
-// ---- the ops -------------------------------------------------------------------------------------
+// ---- the ops ----------------------------------------------------------------------------------
 
 namespace {
 
@@ -106,8 +106,10 @@ namespace {
 template <class A>
 void arg_extreme(bool largest, const A& a, Tensor& y) {
   const NoGrad quiet;
-  if (a.dim) cpu::extreme(largest, contiguous(a.x), axis(a.dim->value, a.x.rank()), nullptr, y);
-  else cpu::extreme(largest, flat(contiguous(a.x)), 0, nullptr, y);
+  if (a.dim)
+    cpu::extreme(largest, contiguous(a.x), axis(a.dim->value, a.x.rank()), nullptr, y);
+  else
+    cpu::extreme(largest, flat(contiguous(a.x)), 0, nullptr, y);
 }
 
 }  // namespace
@@ -126,7 +128,8 @@ void Aminmax::samples(SampleList& s) {
 }
 
 OpFamily family_extreme() {
-  return list_ops(OpList<Amax, Amin, MaxDim, MinDim, Max, Min, Argmax, Argmin, Aminmax>{}, "extreme");
+  return list_ops(OpList<Amax, Amin, MaxDim, MinDim, Max, Min, Argmax, Argmin, Aminmax>{},
+                  "extreme");
 }
 
 }  // namespace rille

@@ -6,10 +6,12 @@
 
 namespace rille {
 
-// ---- ops that pick elements ----------------------------------------------------------------------
+// ---- ops that pick elements -------------------------------------------------------------------
 
 /// Values of x and the ids along a dim where they stand.
-struct Picked { Tensor values, ids; };
+struct Picked {
+  Tensor values, ids;
+};
 inline constexpr std::array<std::string_view, 2> kPickedNames{"values", "ids"};
 
 /// The elements of x at `ids` along dim; a dim that ids lack is put in and taken out again.
@@ -38,11 +40,16 @@ Picked picked(const A& a) {
 /// One element for each line along a dim.
 template <class O>
 struct DimPick {
-  struct Args { Tensor x; Axis dim = {-1}; bool keepdim = false; };
+  struct Args {
+    Tensor x;
+    Axis dim = {-1};
+    bool keepdim = false;
+  };
   using Out = Picked;
   static constexpr auto result_names = kPickedNames;
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim"),
-                                            field("keepdim", &Args::keepdim, "keep it with size 1")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim"),
+                 field("keepdim", &Args::keepdim, "keep it with size 1")};
   static std::array<Meta, 2> infer(const Args& a) {
     return picked_meta(a.x, one_each(a.x, a.dim, a.keepdim, O::what));
   }
@@ -57,14 +64,19 @@ struct DimPick {
 };
 
 /// Without a dim one value, with a dim values and ids: max, min, median.
-struct MaybeDim { Tensor x; std::optional<Axis> dim = {}; bool keepdim = false; };
+struct MaybeDim {
+  Tensor x;
+  std::optional<Axis> dim = {};
+  bool keepdim = false;
+};
 template <class O>
 struct MaybeDimPick {
   using Args = MaybeDim;
   using Out = std::vector<Tensor>;
-  static constexpr auto fields = std::tuple{field("x", &MaybeDim::x, "any tensor"),
-                                            field("dim", &MaybeDim::dim, "default: all of x, and values only"),
-                                            field("keepdim", &MaybeDim::keepdim, "keep the dim with size 1")};
+  static constexpr auto fields =
+      std::tuple{field("x", &MaybeDim::x, "any tensor"),
+                 field("dim", &MaybeDim::dim, "default: all of x, and values only"),
+                 field("keepdim", &MaybeDim::keepdim, "keep the dim with size 1")};
   static constexpr auto result_names = kPickedNames;
   static void samples(SampleList& s) {
     add_sample<O>(s, {.x = grid({3, 4}, -1.3, 2.1)});
@@ -73,11 +85,12 @@ struct MaybeDimPick {
   }
 };
 
-// ---- the ops -------------------------------------------------------------------------------------
+// ---- the ops ----------------------------------------------------------------------------------
 
 struct Amax : Reduction<Amax> {
   static constexpr std::string_view name = "amax";
-  static constexpr std::string_view doc = "The largest element, of all or along the dims given; equal ones share the gradient.";
+  static constexpr std::string_view doc =
+      "The largest element, of all or along the dims given; equal ones share the gradient.";
   static constexpr std::string_view example = "rille.amax(rille.tensor{{1, 4}, {3, 2}}, 2)";
   static constexpr bool saves_output = true;
   static uint64_t saves(const Args&, uint64_t) { return 1; }
@@ -88,7 +101,8 @@ struct Amax : Reduction<Amax> {
 
 struct Amin : Reduction<Amin> {
   static constexpr std::string_view name = "amin";
-  static constexpr std::string_view doc = "The smallest element, of all or along the dims given; equal ones share the gradient.";
+  static constexpr std::string_view doc =
+      "The smallest element, of all or along the dims given; equal ones share the gradient.";
   static constexpr std::string_view example = "rille.amin(rille.tensor{{1, 4}, {3, 2}}, 2)";
   static constexpr bool saves_output = true;
   static uint64_t saves(const Args&, uint64_t) { return 1; }
@@ -113,14 +127,16 @@ struct MinDim : DimPick<MinDim> {
 
 struct Max : MaybeDimPick<Max> {
   static constexpr std::string_view name = "max";
-  static constexpr std::string_view doc = "The largest element; with a dim the largest along it, and their ids from 0.";
+  static constexpr std::string_view doc =
+      "The largest element; with a dim the largest along it, and their ids from 0.";
   static constexpr std::string_view example = "rille.max(rille.tensor{{1, 4}, {3, 2}}, 2)";
   static Out compose(const Args& a);
 };
 
 struct Min : MaybeDimPick<Min> {
   static constexpr std::string_view name = "min";
-  static constexpr std::string_view doc = "The smallest element; with a dim the smallest along it, and their ids from 0.";
+  static constexpr std::string_view doc =
+      "The smallest element; with a dim the smallest along it, and their ids from 0.";
   static constexpr std::string_view example = "rille.min(rille.tensor{{1, 4}, {3, 2}}, 2)";
   static Out compose(const Args& a);
 };
@@ -128,37 +144,51 @@ struct Min : MaybeDimPick<Min> {
 /// Ids of one element for each line, or of one of all.
 template <class O>
 struct ArgReduction {
-  struct Args { Tensor x; std::optional<Axis> dim = {}; bool keepdim = false; };
+  struct Args {
+    Tensor x;
+    std::optional<Axis> dim = {};
+    bool keepdim = false;
+  };
   static constexpr bool differentiable = false;
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dim", &Args::dim, "default: all of x, as one row"),
-                                            field("keepdim", &Args::keepdim, "keep reduced dims with size 1")};
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "default: all of x, as one row"),
+      field("keepdim", &Args::keepdim, "keep reduced dims with size 1")};
   static Meta infer(const Args& a);
   static void samples(SampleList& s);
 };
 
 struct Argmax : ArgReduction<Argmax> {
   static constexpr std::string_view name = "argmax", what = "maximum";
-  static constexpr std::string_view doc = "The id, from 0, of the largest element: of all of them as one row, or along a dim.";
+  static constexpr std::string_view doc =
+      "The id, from 0, of the largest element: of all of them as one row, or along a dim.";
   static constexpr std::string_view example = "rille.argmax(rille.tensor{1, 5, 2})";
   static void cpu(const Args& a, Tensor& y);
 };
 
 struct Argmin : ArgReduction<Argmin> {
   static constexpr std::string_view name = "argmin", what = "minimum";
-  static constexpr std::string_view doc = "The id, from 0, of the smallest element: of all of them as one row, or along a dim.";
+  static constexpr std::string_view doc =
+      "The id, from 0, of the smallest element: of all of them as one row, or along a dim.";
   static constexpr std::string_view example = "rille.argmin(rille.tensor{1, 5, 2})";
   static void cpu(const Args& a, Tensor& y);
 };
 
 struct Aminmax {
-  struct Args { Tensor x; std::optional<Axis> dim = {}; bool keepdim = false; };
-  struct Out { Tensor min, max; };
+  struct Args {
+    Tensor x;
+    std::optional<Axis> dim = {};
+    bool keepdim = false;
+  };
+  struct Out {
+    Tensor min, max;
+  };
   static constexpr std::string_view name = "aminmax";
-  static constexpr std::string_view doc = "The smallest and the largest element, of all or along a dim.";
+  static constexpr std::string_view doc =
+      "The smallest and the largest element, of all or along a dim.";
   static constexpr std::string_view example = "rille.aminmax(rille.tensor{1, 5, 2})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "default: all"),
-                                            field("keepdim", &Args::keepdim, "keep reduced dims with size 1")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "default: all"),
+                 field("keepdim", &Args::keepdim, "keep reduced dims with size 1")};
   static constexpr std::array<std::string_view, 2> result_names{"min", "max"};
   static Out compose(const Args& a);
   static void samples(SampleList& s);

@@ -59,7 +59,8 @@ void Msort::samples(SampleList& s) { add_sample<Msort>(s, {.x = grid({4, 2}, -1,
 
 std::array<Meta, 2> TopK::infer(const Args& a) {
   const int64_t n = line_length(a.x, a.dim);
-  if (a.k < 0 || a.k > n) throw arg_error("'k' must be from 0 to {}, the size of the dim, got {}", n, a.k);
+  if (a.k < 0 || a.k > n)
+    throw arg_error("'k' must be from 0 to {}, the size of the dim, got {}", n, a.k);
   Shape s = a.x.shape();
   if (a.x.rank() > 0) s[axis(a.dim.value, a.x.rank())] = a.k;
   return picked_meta(a.x, s);
@@ -70,20 +71,23 @@ void TopK::cpu(const Args& a, Out& y) {
 }
 void TopK::samples(SampleList& s) {
   add_sample<TopK>(s, {.x = grid({3, 5}, -1.3, 2.1), .k = 2});
-  add_sample<TopK>(s, {.x = strided(grid({2, 5, 3}, -1.3, 2.1)), .k = 3, .dim = {1}, .largest = false});
+  add_sample<TopK>(
+      s, {.x = strided(grid({2, 5, 3}, -1.3, 2.1)), .k = 3, .dim = {1}, .largest = false});
   add_sample<TopK>(s, {.x = grid({}, -1.3, 2.1), .k = 1});
   add_sample<TopK>(s, {.x = grid({2, 3}, -1.3, 2.1), .k = 0});
 }
 
 std::array<Meta, 2> KthValue::infer(const Args& a) {
   const int64_t n = line_length(a.x, a.dim);
-  if (a.k < 1 || a.k > n) throw arg_error("'k' must be from 1 to {}, the size of the dim, got {}", n, a.k);
+  if (a.k < 1 || a.k > n)
+    throw arg_error("'k' must be from 1 to {}, the size of the dim, got {}", n, a.k);
   return picked_meta(a.x, one_each(a.x, a.dim, a.keepdim, "value"));
 }
 void KthValue::cpu(const Args& a, Out& y) { select_rank(cpu::Rank::kth, a, a.k - 1, y); }
 void KthValue::samples(SampleList& s) {
   add_sample<KthValue>(s, {.x = grid({3, 5}, -1.3, 2.1), .k = 2});
-  add_sample<KthValue>(s, {.x = strided(grid({2, 5, 3}, -1.3, 2.1)), .k = 5, .dim = {1}, .keepdim = true});
+  add_sample<KthValue>(
+      s, {.x = strided(grid({2, 5, 3}, -1.3, 2.1)), .k = 5, .dim = {1}, .keepdim = true});
   add_sample<KthValue>(s, {.x = grid({}, -1.3, 2.1), .k = 1});
 }
 
@@ -106,7 +110,7 @@ void Mode::cpu(const Args& a, Out& y) {
   cpu::mode(contiguous(a.x), axis(a.dim.value, a.x.rank()), y.values, y.ids);
 }
 
-// ---- quantiles -----------------------------------------------------------------------------------
+// ---- quantiles --------------------------------------------------------------------------------
 
 std::array<Meta, 3> QuantileIds::infer(const Args& a) {
   Shape s = one_each(a.x, a.dim, false, "quantile");
@@ -118,8 +122,9 @@ void QuantileIds::cpu(const Args& a, Out& y) {
   const std::vector<double> q = a.q.to_vector();
   for (const double v : q)
     if (!(v >= 0 && v <= 1)) throw arg_error("'q' must lie between 0 and 1, got {}", v).of("q");
-  cpu::quantile_ids(contiguous(a.x), axis(a.dim.value, a.x.rank()), q, static_cast<cpu::Between>(a.interpolation),
-                    a.skip_nan, y.low, y.high, y.weight);
+  cpu::quantile_ids(contiguous(a.x), axis(a.dim.value, a.x.rank()), q,
+                    static_cast<cpu::Between>(a.interpolation), a.skip_nan, y.low, y.high,
+                    y.weight);
 }
 void QuantileIds::samples(SampleList& s) {
   add_sample<QuantileIds>(s, {.x = grid({3, 5}, -1.3, 2.1), .q = Tensor::number(0.3), .dim = {0}});
@@ -129,7 +134,8 @@ namespace {
 
 // low and high mixed, counted from the nearer one. Two equal infinities are not mixed.
 Tensor between(const Tensor& low, const Tensor& high, const Tensor& weight) {
-  const Tensor endless = call<LogicalAnd>({.x = call<IsInf>({.x = low}), .y = call<Eq>({.x = low, .y = high})});
+  const Tensor endless =
+      call<LogicalAnd>({.x = call<IsInf>({.x = low}), .y = call<Eq>({.x = low, .y = high})});
   const Tensor step = masked_fill(high - low, endless, 0);
   const Tensor near_low = call<Lt>({.x = weight, .y = Tensor::number(0.5)});
   return where(near_low, low + step * weight, high - step * (1 - weight));
@@ -140,8 +146,11 @@ Tensor between(const Tensor& low, const Tensor& high, const Tensor& weight) {
 template <class O>
 Tensor QuantileOf<O>::compose(const Args& a) {
   if (!a.x.is_float())
-    throw dtype_error("quantiles need floating-point values, got {}", name(a.x.dtype())).of("x").hint("x:to(\"f32\")");
-  if (a.q.rank() > 1) throw shape_error("'q' must have at most one dim, got {}", to_string(a.q.shape())).of("q");
+    throw dtype_error("quantiles need floating-point values, got {}", name(a.x.dtype()))
+        .of("x")
+        .hint("x:to(\"f32\")");
+  if (a.q.rank() > 1)
+    throw shape_error("'q' must have at most one dim, got {}", to_string(a.q.shape())).of("q");
   const Tensor x = a.dim && a.x.rank() > 0 ? a.x : flat(a.x);
   const int d = a.dim && a.x.rank() > 0 ? axis(a.dim->value, a.x.rank()) : 0;
   const auto at = call<QuantileIds>({x, a.q, {d}, a.interpolation, O::skip_nan});
@@ -164,15 +173,19 @@ template <class O>
 void QuantileOf<O>::samples(SampleList& s) {
   const Tensor x = grid({3, 4}, -1.3, 2.1), several = Tensor::of(std::array{0.1, 0.45, 1.0}, {3});
   add_sample<O>(s, {.x = x, .q = Tensor::number(0.4)});
-  add_sample<O>(s, {.x = strided(grid({2, 5, 2}, -1.3, 2.1)), .q = Tensor::number(0.4), .dim = Axis{1}, .keepdim = true});
-  for (const auto how : {Interpolation::lower, Interpolation::higher, Interpolation::midpoint, Interpolation::nearest})
+  add_sample<O>(s, {.x = strided(grid({2, 5, 2}, -1.3, 2.1)),
+                    .q = Tensor::number(0.4),
+                    .dim = Axis{1},
+                    .keepdim = true});
+  for (const auto how : {Interpolation::lower, Interpolation::higher, Interpolation::midpoint,
+                         Interpolation::nearest})
     add_sample<O>(s, {.x = x, .q = Tensor::number(0.4), .dim = Axis{-1}, .interpolation = how});
   add_sample<O>(s, {.x = x, .q = several, .dim = Axis{0}});
 }
 
 OpFamily family_order() {
-  return list_ops(OpList<Sort, Argsort, Msort, TopK, KthValue, MedianDim, NanMedianDim, Median, NanMedian, Mode,
-                         Quantile, NanQuantile, QuantileIds>{},
+  return list_ops(OpList<Sort, Argsort, Msort, TopK, KthValue, MedianDim, NanMedianDim, Median,
+                         NanMedian, Mode, Quantile, NanQuantile, QuantileIds>{},
                   "order");
 }
 

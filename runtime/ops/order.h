@@ -6,15 +6,21 @@
 namespace rille {
 
 struct Sort {
-  struct Args { Tensor x; Axis dim = {-1}; bool descending = false, stable = true; };
+  struct Args {
+    Tensor x;
+    Axis dim = {-1};
+    bool descending = false, stable = true;
+  };
   using Out = Picked;
   static constexpr std::string_view name = "sort";
-  static constexpr std::string_view doc = "x sorted along a dim, and the ids, from 0, of where each element was. Always stable.";
+  static constexpr std::string_view doc =
+      "x sorted along a dim, and the ids, from 0, of where each element was. Always stable.";
   static constexpr std::string_view example = "rille.sort(rille.tensor{3, 1, 2})";
   static constexpr auto result_names = kPickedNames;
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim"),
-      field("descending", &Args::descending, "largest first"), field("stable", &Args::stable, "equal elements keep their order")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim"),
+                 field("descending", &Args::descending, "largest first"),
+                 field("stable", &Args::stable, "equal elements keep their order")};
   static std::array<Meta, 2> infer(const Args& a);
   static void cpu(const Args& a, Out& y);
   static Out compose(const Args& a) { return picked<Sort>(a); }
@@ -22,21 +28,29 @@ struct Sort {
 };
 
 struct Argsort {
-  struct Args { Tensor x; Axis dim = {-1}; bool descending = false, stable = true; };
+  struct Args {
+    Tensor x;
+    Axis dim = {-1};
+    bool descending = false, stable = true;
+  };
   static constexpr std::string_view name = "argsort";
-  static constexpr std::string_view doc = "The ids, from 0, that sort x along a dim. Always stable.";
+  static constexpr std::string_view doc =
+      "The ids, from 0, that sort x along a dim. Always stable.";
   static constexpr std::string_view example = "rille.argsort(rille.tensor{3, 1, 2})";
   static constexpr bool differentiable = false;
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim"),
-      field("descending", &Args::descending, "largest first"), field("stable", &Args::stable, "equal elements keep their order")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim"),
+                 field("descending", &Args::descending, "largest first"),
+                 field("stable", &Args::stable, "equal elements keep their order")};
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
 };
 
 struct Msort {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "msort";
   static constexpr std::string_view doc = "x sorted along its first dim.";
   static constexpr std::string_view example = "rille.msort(rille.tensor{3, 1, 2})";
@@ -46,15 +60,22 @@ struct Msort {
 };
 
 struct TopK {
-  struct Args { Tensor x; int64_t k = 1; Axis dim = {-1}; bool largest = true, sorted = true; };
+  struct Args {
+    Tensor x;
+    int64_t k = 1;
+    Axis dim = {-1};
+    bool largest = true, sorted = true;
+  };
   using Out = Picked;
   static constexpr std::string_view name = "topk";
-  static constexpr std::string_view doc = "The k largest (or smallest) elements along a dim, best first, and their ids from 0.";
+  static constexpr std::string_view doc =
+      "The k largest (or smallest) elements along a dim, best first, and their ids from 0.";
   static constexpr std::string_view example = "rille.topk(rille.tensor{3, 1, 2}, 2)";
   static constexpr auto result_names = kPickedNames;
   static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"), field("k", &Args::k, "how many").required(), field("dim", &Args::dim, "the dim"),
-      field("largest", &Args::largest, "false: the smallest"), field("sorted", &Args::sorted, "they are sorted in any case")};
+      field("x", &Args::x, "any tensor"), field("k", &Args::k, "how many").required(),
+      field("dim", &Args::dim, "the dim"), field("largest", &Args::largest, "false: the smallest"),
+      field("sorted", &Args::sorted, "they are sorted in any case")};
   static std::array<Meta, 2> infer(const Args& a);
   static void cpu(const Args& a, Out& y);
   static Out compose(const Args& a) { return picked<TopK>(a); }
@@ -62,10 +83,16 @@ struct TopK {
 };
 
 struct KthValue {
-  struct Args { Tensor x; int64_t k = 1; Axis dim = {-1}; bool keepdim = false; };
+  struct Args {
+    Tensor x;
+    int64_t k = 1;
+    Axis dim = {-1};
+    bool keepdim = false;
+  };
   using Out = Picked;
   static constexpr std::string_view name = "kthvalue";
-  static constexpr std::string_view doc = "The k-th smallest element along a dim, k from 1, and its id from 0.";
+  static constexpr std::string_view doc =
+      "The k-th smallest element along a dim, k from 1, and its id from 0.";
   static constexpr std::string_view example = "rille.kthvalue(rille.tensor{3, 1, 2}, 2)";
   static constexpr auto result_names = kPickedNames;
   static constexpr auto fields = std::tuple{
@@ -94,14 +121,16 @@ struct NanMedianDim : DimPick<NanMedianDim> {
 struct Median : MaybeDimPick<Median> {
   static constexpr std::string_view name = "median";
   static constexpr std::string_view doc =
-      "The median, the lower of two; with a dim medians along it, and their ids from 0. nan where there is a nan.";
+      "The median, the lower of two; with a dim medians along it, and their ids from 0. nan where "
+      "there is a nan.";
   static constexpr std::string_view example = "rille.median(rille.tensor{3, 1, 2})";
   static Out compose(const Args& a);
 };
 
 struct NanMedian : MaybeDimPick<NanMedian> {
   static constexpr std::string_view name = "nanmedian";
-  static constexpr std::string_view doc = "The median of what is not nan; with a dim medians along it, and their ids from 0.";
+  static constexpr std::string_view doc =
+      "The median of what is not nan; with a dim medians along it, and their ids from 0.";
   static constexpr std::string_view example = "rille.nanmedian(rille.tensor{3, 0/0, 2})";
   static Out compose(const Args& a);
 };
@@ -109,12 +138,13 @@ struct NanMedian : MaybeDimPick<NanMedian> {
 struct Mode : DimPick<Mode> {
   static constexpr std::string_view name = "mode", what = "mode";
   static constexpr std::string_view doc =
-      "The most frequent element along a dim, the smallest of several, and the id, from 0, of its last occurrence.";
+      "The most frequent element along a dim, the smallest of several, and the id, from 0, of its "
+      "last occurrence.";
   static constexpr std::string_view example = "rille.mode(rille.tensor{3, 1, 3})";
   static void cpu(const Args& a, Out& y);
 };
 
-// ---- quantiles -----------------------------------------------------------------------------------
+// ---- quantiles --------------------------------------------------------------------------------
 
 enum class Interpolation { linear, lower, higher, midpoint, nearest };
 constexpr std::array<std::string_view, 5> names_of(Interpolation) {
@@ -129,10 +159,12 @@ struct QuantileOf {
     bool keepdim = false;
     Interpolation interpolation = Interpolation::linear;
   };
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any float tensor"), field("q", &Args::q, "from 0 to 1: a number or several").number(),
-      field("dim", &Args::dim, "default: all"), field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
-      field("interpolation", &Args::interpolation, "between two elements")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any float tensor"),
+                 field("q", &Args::q, "from 0 to 1: a number or several").number(),
+                 field("dim", &Args::dim, "default: all"),
+                 field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
+                 field("interpolation", &Args::interpolation, "between two elements")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -140,7 +172,8 @@ struct QuantileOf {
 struct Quantile : QuantileOf<Quantile> {
   static constexpr std::string_view name = "quantile";
   static constexpr std::string_view doc =
-      "The values that a share q of the elements does not exceed, of all or along a dim. Several q come first.";
+      "The values that a share q of the elements does not exceed, of all or along a dim. Several q "
+      "come first.";
   static constexpr std::string_view example = "rille.quantile(rille.tensor{1, 2, 3, 4}, 0.5)";
   static constexpr bool skip_nan = false;
 };
@@ -160,12 +193,17 @@ struct QuantileIds {
     Interpolation interpolation = Interpolation::linear;
     bool skip_nan = false;
   };
-  struct Out { Tensor low, high, weight; };
+  struct Out {
+    Tensor low, high, weight;
+  };
   static constexpr std::string_view name = "quantile_ids";
-  static constexpr std::string_view doc = "Between which elements of each line quantiles lie, and how far.";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any float tensor"), field("q", &Args::q, "from 0 to 1").number(), field("dim", &Args::dim, "the dim"),
-      field("interpolation", &Args::interpolation, "between two elements"), field("skip_nan", &Args::skip_nan, "leave out nan")};
+  static constexpr std::string_view doc =
+      "Between which elements of each line quantiles lie, and how far.";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any float tensor"),
+                 field("q", &Args::q, "from 0 to 1").number(), field("dim", &Args::dim, "the dim"),
+                 field("interpolation", &Args::interpolation, "between two elements"),
+                 field("skip_nan", &Args::skip_nan, "leave out nan")};
   static constexpr bool method = false, differentiable = false;
   static std::array<Meta, 3> infer(const Args& a);
   static void cpu(const Args& a, Out& y);

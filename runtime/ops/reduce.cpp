@@ -15,7 +15,7 @@
 
 namespace rille {
 
-// ---- what reductions share -----------------------------------------------------------------------
+// ---- what reductions share --------------------------------------------------------------------
 
 uint32_t dim_set(const Axes& dims, int rank) {
   if (dims.all) return (uint32_t{1} << rank) - 1;
@@ -31,8 +31,10 @@ uint32_t dim_set(const Axes& dims, int rank) {
 Shape reduced_shape(const Shape& x, uint32_t dims, bool keepdim) {
   Shape s;
   for (int d = 0; d < x.size(); ++d) {
-    if (!(dims >> d & 1)) s.push_back(x[d]);
-    else if (keepdim) s.push_back(1);
+    if (!(dims >> d & 1))
+      s.push_back(x[d]);
+    else if (keepdim)
+      s.push_back(1);
   }
   return s;
 }
@@ -73,13 +75,18 @@ DType summed_as(const Tensor& x, const Tensor& y) {
 
 void require_float(const Tensor& x, std::string_view what) {
   if (!x.is_float())
-    throw dtype_error("{} needs floating-point values, got {}", what, name(x.dtype())).of("x").hint("x:to(\"f32\")");
+    throw dtype_error("{} needs floating-point values, got {}", what, name(x.dtype()))
+        .of("x")
+        .hint("x:to(\"f32\")");
 }
 
-Meta float_meta(const Tensor& x, const Axes& dims, bool keepdim, std::optional<DType> dtype, std::string_view what) {
+Meta float_meta(const Tensor& x, const Axes& dims, bool keepdim, std::optional<DType> dtype,
+                std::string_view what) {
   if (!dtype) require_float(x, what);
-  if (dtype && !is_float(*dtype)) throw dtype_error("{} gives floating-point values, not {}", what, name(*dtype));
-  return meta_of(reduced_shape(x.shape(), dim_set(dims, x.rank()), keepdim), dtype.value_or(x.dtype()), x);
+  if (dtype && !is_float(*dtype))
+    throw dtype_error("{} gives floating-point values, not {}", what, name(*dtype));
+  return meta_of(reduced_shape(x.shape(), dim_set(dims, x.rank()), keepdim),
+                 dtype.value_or(x.dtype()), x);
 }
 
 }  // namespace
@@ -92,7 +99,7 @@ void SpreadReduction<O>::samples(SampleList& s) {
   add_sample<O>(s, {.x = grid({2, 5}, -1.3, 2.1), .dims = {0}, .unbiased = false});
 }
 
-// ---- sums ----------------------------------------------------------------------------------------
+// ---- sums -------------------------------------------------------------------------------------
 
 void Sum::cpu(const Args& a, Tensor& y) {
   cpu::fold(cpu::Fold::sum, a.x, dim_set(a.dims, a.x.rank()), summed_as(a.x, y), y);
@@ -112,7 +119,8 @@ Mean::Args Mean::grad(const Back<Mean>& b) {
 void NanSum::cpu(const Args& a, Tensor& y) {
   const cpu::Fold what = a.x.is_float() ? cpu::Fold::valid_sum : cpu::Fold::sum;
   const Tensor x = is_float(y.dtype()) ? a.x : cast(a.x, y.dtype());
-  cpu::fold(is_float(y.dtype()) ? what : cpu::Fold::sum, x, dim_set(a.dims, a.x.rank()), summed_as(x, y), y);
+  cpu::fold(is_float(y.dtype()) ? what : cpu::Fold::sum, x, dim_set(a.dims, a.x.rank()),
+            summed_as(x, y), y);
 }
 NanSum::Args NanSum::grad(const Back<NanSum>& b) {
   return {.x = masked_fill(spread(b.dy, b.a.x, b.a.dims), call<IsNan>({.x = b.a.x}), 0)};
@@ -127,21 +135,25 @@ Tensor NanMean::compose(const Args& a) {
 
 Meta Prod::infer(const Args& a) {
   const uint32_t dims = dim_set(one_dim(a.dim), a.x.rank());
-  return meta_of(reduced_shape(a.x.shape(), dims, a.keepdim), a.dtype.value_or(Sum::dtype(a.x)), a.x);
+  return meta_of(reduced_shape(a.x.shape(), dims, a.keepdim), a.dtype.value_or(Sum::dtype(a.x)),
+                 a.x);
 }
 void Prod::cpu(const Args& a, Tensor& y) {
   cpu::fold(cpu::Fold::prod, a.x, dim_set(one_dim(a.dim), a.x.rank()), summed_as(a.x, y), y);
 }
 Prod::Args Prod::grad(const Back<Prod>& b) {
   const Tensor& x = b.a.x;
-  const Tensor others = b.a.dim ? call<ProdOthers>({.x = x, .dim = *b.a.dim})
-                                : reshape(call<ProdOthers>({.x = reshape(x, {-1}), .dim = {0}}), x.shape());
+  const Tensor others =
+      b.a.dim ? call<ProdOthers>({.x = x, .dim = *b.a.dim})
+              : reshape(call<ProdOthers>({.x = reshape(x, {-1}), .dim = {0}}), x.shape());
   return {.x = spread(b.dy, x, one_dim(b.a.dim)) * others};
 }
 void Prod::samples(SampleList& s) {
   add_sample<Prod>(s, {.x = grid({2, 3}, -1.3, 2.1)});
   add_sample<Prod>(s, {.x = strided(grid({2, 3, 2}, -1.3, 2.1)), .dim = Axis{1}, .keepdim = true});
-  add_sample<Prod>(s, {.x = Tensor::of(std::array{0.0, 2.0, 3.0, 0.0, 0.0, 5.0, 0.5, 0.7, -1.0}, {3, 3}, DType::f64), .dim = Axis{-1}});
+  add_sample<Prod>(s, {.x = Tensor::of(std::array{0.0, 2.0, 3.0, 0.0, 0.0, 5.0, 0.5, 0.7, -1.0},
+                                       {3, 3}, DType::f64),
+                       .dim = Axis{-1}});
   add_sample<Prod>(s, {.x = grid({}, 1, 2)});
   add_sample<Prod>(s, {.x = grid({0, 2}, 1, 2), .dim = Axis{0}});
 }
@@ -156,7 +168,9 @@ Tensor ProdOthers::compose(const Args& a) {
   const Tensor x = a.x.rank() == 0 ? reshape(a.x, {1}) : transpose(a.x, a.dim.value, -1);
   Shape square = x.shape();
   square.push_back(n);
-  const Tensor repeated = masked_fill(expand(unsqueeze(x, -2), square), index_mask(n, x.device(), [](int64_t i, int64_t j) { return i == j; }), 1);
+  const Tensor repeated =
+      masked_fill(expand(unsqueeze(x, -2), square),
+                  index_mask(n, x.device(), [](int64_t i, int64_t j) { return i == j; }), 1);
   const Tensor y = call<Prod>({.x = repeated, .dim = Axis{-1}});
   return a.x.rank() == 0 ? reshape(y, {}) : transpose(y, a.dim.value, -1);
 }
@@ -166,7 +180,7 @@ void ProdOthers::samples(SampleList& s) {
   add_sample<ProdOthers>(s, {.x = grid({}, 1, 2), .dim = {0}});
 }
 
-// ---- spread --------------------------------------------------------------------------------------
+// ---- spread -----------------------------------------------------------------------------------
 
 namespace {
 
@@ -180,7 +194,8 @@ void fold_about_mean(cpu::Fold what, const A& a, Tensor& y) {
   const uint32_t dims = dim_set(a.dims, a.x.rank());
   const DType as = cpu::compute_type(a.x.dtype());
   const Tensor mean = Tensor::empty(y.shape(), as);
-  cpu::fold(cpu::Fold::mean, a.x, dims, as, mean, static_cast<double>(reduced_count(a.x.shape(), a.dims)));
+  cpu::fold(cpu::Fold::mean, a.x, dims, as, mean,
+            static_cast<double>(reduced_count(a.x.shape(), a.dims)));
   cpu::fold(what, a.x, dims, as, y, degrees(a, a.x.shape()), &mean);
 }
 
@@ -197,7 +212,9 @@ Meta Var::infer(const Args& a) { return float_meta(a.x, a.dims, a.keepdim, {}, "
 void Var::cpu(const Args& a, Tensor& y) { fold_about_mean(cpu::Fold::var, a, y); }
 Var::Args Var::grad(const Back<Var>& b) { return {.x = var_slope(b.a, b.dy)}; }
 
-Meta Std::infer(const Args& a) { return float_meta(a.x, a.dims, a.keepdim, {}, "a standard deviation"); }
+Meta Std::infer(const Args& a) {
+  return float_meta(a.x, a.dims, a.keepdim, {}, "a standard deviation");
+}
 void Std::cpu(const Args& a, Tensor& y) { fold_about_mean(cpu::Fold::std, a, y); }
 Std::Args Std::grad(const Back<Std>& b) {
   return {.x = var_slope(b.a, call<DivideOrZero>({.x = b.dy, .y = b.y * 2}))};
@@ -212,7 +229,7 @@ StdMean::Out StdMean::compose(const Args& a) {
           call<Mean>({.x = a.x, .dims = a.dims, .keepdim = a.keepdim})};
 }
 
-// ---- norms ---------------------------------------------------------------------------------------
+// ---- norms ------------------------------------------------------------------------------------
 
 Meta Norm::infer(const Args& a) {
   const Meta m = float_meta(a.x, a.dims, a.keepdim, a.dtype, "a norm");
@@ -222,8 +239,11 @@ Meta Norm::infer(const Args& a) {
 }
 void Norm::cpu(const Args& a, Tensor& y) {
   using cpu::Fold;
-  const Fold what = a.p == 2 ? Fold::l2 : a.p == 1 ? Fold::l1 : a.p == 0 ? Fold::count
-                    : std::isinf(a.p) ? (a.p > 0 ? Fold::largest : Fold::smallest) : Fold::lp;
+  const Fold what = a.p == 2          ? Fold::l2
+                    : a.p == 1        ? Fold::l1
+                    : a.p == 0        ? Fold::count
+                    : std::isinf(a.p) ? (a.p > 0 ? Fold::largest : Fold::smallest)
+                                      : Fold::lp;
   cpu::fold(what, a.x, dim_set(a.dims, a.x.rank()), summed_as(a.x, y), y, a.p);
 }
 Norm::Args Norm::grad(const Back<Norm>& b) {
@@ -235,7 +255,8 @@ Norm::Args Norm::grad(const Back<Norm>& b) {
   if (p == 2) return {.x = x * spread(call<DivideOrZero>({.x = b.dy, .y = b.y}), x, b.a.dims)};
   if (std::isinf(p)) {
     const Tensor sign = power(x, 0);
-    return {.x = spread(b.dy, x, b.a.dims) * (sign * tie_share(x * sign, cast(b.y, x.dtype()), b.a.dims))};
+    return {.x = spread(b.dy, x, b.a.dims) *
+                 (sign * tie_share(x * sign, cast(b.y, x.dtype()), b.a.dims))};
   }
   const Tensor scale = call<DivideOrZero>({.x = b.dy, .y = power(b.y, p - 1)});
   return {.x = power(x, p - 1) * spread(scale, x, b.a.dims)};
@@ -251,7 +272,9 @@ void Norm::samples(SampleList& s) {
   add_sample<Norm>(s, {.x = grid({2, 0}, -2, 0), .p = 2, .dims = {1}});
 }
 
-Tensor VectorNorm::compose(const Args& a) { return call<Norm>({a.x, a.ord, a.dims, a.keepdim, a.dtype}); }
+Tensor VectorNorm::compose(const Args& a) {
+  return call<Norm>({a.x, a.ord, a.dims, a.keepdim, a.dtype});
+}
 void VectorNorm::samples(SampleList& s) {
   add_sample<VectorNorm>(s, {.x = grid({2, 3}, -1.3, 2.1), .ord = 3, .dims = {0}});
 }
@@ -262,7 +285,8 @@ void Dist::samples(SampleList& s) {
 }
 
 void SignedPow::samples(SampleList& s) {
-  for (const double p : {0.0, 0.5, 1.0, 2.5, -1.5}) add_sample<SignedPow>(s, {.x = grid({2, 3}, -1.3, 2.1), .p = p});
+  for (const double p : {0.0, 0.5, 1.0, 2.5, -1.5})
+    add_sample<SignedPow>(s, {.x = grid({2, 3}, -1.3, 2.1), .p = p});
 }
 
 DivideOrZero::Args DivideOrZero::grad(const Back<DivideOrZero>& b) {
@@ -283,10 +307,11 @@ void LogSumExp::cpu(const Args& a, Tensor& y) {
   cpu::fold(cpu::Fold::logsumexp, a.x, dims, as, y, 0, &max);
 }
 LogSumExp::Args LogSumExp::grad(const Back<LogSumExp>& b) {
-  return {.x = spread(b.dy, b.a.x, b.a.dims) * call<Exp>({.x = b.a.x - spread(b.y, b.a.x, b.a.dims)})};
+  return {.x = spread(b.dy, b.a.x, b.a.dims) *
+               call<Exp>({.x = b.a.x - spread(b.y, b.a.x, b.a.dims)})};
 }
 
-// ---- truth ---------------------------------------------------------------------------------------
+// ---- truth ------------------------------------------------------------------------------------
 
 void All::cpu(const Args& a, Tensor& y) {
   cpu::fold(cpu::Fold::all, a.x, dim_set(a.dims, a.x.rank()), a.x.dtype(), y);
@@ -299,9 +324,10 @@ void CountNonzero::cpu(const Args& a, Tensor& y) {
 }
 
 OpFamily family_reduce() {
-  return list_ops(OpList<Sum, Mean, NanSum, NanMean, Prod, ProdOthers, Var, Std, VarMean, StdMean, Norm, VectorNorm,
-                         Dist, SignedPow, DivideOrZero, LogSumExp, All, Any, CountNonzero>{},
-                  "reduce");
+  return list_ops(
+      OpList<Sum, Mean, NanSum, NanMean, Prod, ProdOthers, Var, Std, VarMean, StdMean, Norm,
+             VectorNorm, Dist, SignedPow, DivideOrZero, LogSumExp, All, Any, CountNonzero>{},
+      "reduce");
 }
 
 }  // namespace rille

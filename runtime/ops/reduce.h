@@ -5,7 +5,7 @@
 
 namespace rille {
 
-// ---- what reductions share -----------------------------------------------------------------------
+// ---- what reductions share --------------------------------------------------------------------
 
 /// Dims as a set, one bit each. Throws E_INDEX, and E_ARG where one is named twice.
 uint32_t dim_set(const Axes& dims, int rank);
@@ -42,12 +42,17 @@ void dims_samples(SampleList& s) {
 /// x, dims, keepdim; the result has the dtype of x unless O::dtype says otherwise.
 template <class O>
 struct Reduction {
-  struct Args { Tensor x; Axes dims = {}; bool keepdim = false; };
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dims", &Args::dims, "default: all"),
-                                            field("keepdim", &Args::keepdim, "keep reduced dims with size 1")};
+  struct Args {
+    Tensor x;
+    Axes dims = {};
+    bool keepdim = false;
+  };
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"), field("dims", &Args::dims, "default: all"),
+                 field("keepdim", &Args::keepdim, "keep reduced dims with size 1")};
   static Meta infer(const Args& a) {
-    return meta_of(reduced_shape(a.x.shape(), dim_set(a.dims, a.x.rank()), a.keepdim), O::dtype(a.x), a.x);
+    return meta_of(reduced_shape(a.x.shape(), dim_set(a.dims, a.x.rank()), a.keepdim),
+                   O::dtype(a.x), a.x);
   }
   static void samples(SampleList& s) { dims_samples<O>(s); }
 };
@@ -55,11 +60,16 @@ struct Reduction {
 /// The same with a dtype for the result, to which elements are cast first.
 template <class O>
 struct CastReduction {
-  struct Args { Tensor x; Axes dims = {}; bool keepdim = false; std::optional<DType> dtype = {}; };
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dims", &Args::dims, "default: all"),
-                                            field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
-                                            field("dtype", &Args::dtype, "of the result; elements are cast first")};
+  struct Args {
+    Tensor x;
+    Axes dims = {};
+    bool keepdim = false;
+    std::optional<DType> dtype = {};
+  };
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"), field("dims", &Args::dims, "default: all"),
+                 field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
+                 field("dtype", &Args::dtype, "of the result; elements are cast first")};
   static Meta infer(const Args& a) {
     return meta_of(reduced_shape(a.x.shape(), dim_set(a.dims, a.x.rank()), a.keepdim),
                    a.dtype.value_or(O::dtype(a.x)), a.x);
@@ -67,11 +77,12 @@ struct CastReduction {
   static void samples(SampleList& s) { dims_samples<O>(s); }
 };
 
-// ---- sums ----------------------------------------------------------------------------------------
+// ---- sums -------------------------------------------------------------------------------------
 
 struct Sum : CastReduction<Sum> {
   static constexpr std::string_view name = "sum";
-  static constexpr std::string_view doc = "The sum over all elements, or over the dims given. Integers sum in i64.";
+  static constexpr std::string_view doc =
+      "The sum over all elements, or over the dims given. Integers sum in i64.";
   static constexpr std::string_view example = "rille.sum(rille.ones(2, 3), 1)";
   static constexpr Autocast autocast = Autocast::f32_out;
   static DType dtype(const Tensor& x) { return x.is_float() ? x.dtype() : DType::i64; }
@@ -91,7 +102,8 @@ struct Mean : CastReduction<Mean> {
 
 struct NanSum : CastReduction<NanSum> {
   static constexpr std::string_view name = "nansum";
-  static constexpr std::string_view doc = "The sum over all elements, or over the dims given, with nan counted as 0.";
+  static constexpr std::string_view doc =
+      "The sum over all elements, or over the dims given, with nan counted as 0.";
   static constexpr std::string_view example = "rille.nansum(rille.tensor{1, 0/0, 2})";
   static DType dtype(const Tensor& x) { return Sum::dtype(x); }
   static uint64_t saves(const Args& a, uint64_t) { return a.x.is_float(); }
@@ -101,21 +113,28 @@ struct NanSum : CastReduction<NanSum> {
 
 struct NanMean : CastReduction<NanMean> {
   static constexpr std::string_view name = "nanmean";
-  static constexpr std::string_view doc = "The mean over all elements, or over the dims given, of what is not nan.";
+  static constexpr std::string_view doc =
+      "The mean over all elements, or over the dims given, of what is not nan.";
   static constexpr std::string_view example = "rille.nanmean(rille.tensor{1, 0/0, 2})";
   static DType dtype(const Tensor& x) { return x.dtype(); }
   static Tensor compose(const Args& a);
 };
 
 struct Prod {
-  struct Args { Tensor x; std::optional<Axis> dim = {}; bool keepdim = false; std::optional<DType> dtype = {}; };
+  struct Args {
+    Tensor x;
+    std::optional<Axis> dim = {};
+    bool keepdim = false;
+    std::optional<DType> dtype = {};
+  };
   static constexpr std::string_view name = "prod";
-  static constexpr std::string_view doc = "The product of all elements, or along a dim. Integers multiply in i64.";
+  static constexpr std::string_view doc =
+      "The product of all elements, or along a dim. Integers multiply in i64.";
   static constexpr std::string_view example = "rille.prod(rille.tensor{1, 2, 3})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor").saved(),
-                                            field("dim", &Args::dim, "default: all"),
-                                            field("keepdim", &Args::keepdim, "keep the reduced dim with size 1"),
-                                            field("dtype", &Args::dtype, "of the result; elements are cast first")};
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any tensor").saved(), field("dim", &Args::dim, "default: all"),
+      field("keepdim", &Args::keepdim, "keep the reduced dim with size 1"),
+      field("dtype", &Args::dtype, "of the result; elements are cast first")};
   static constexpr Autocast autocast = Autocast::f32_out;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -125,7 +144,10 @@ struct Prod {
 
 /// For each element the product of the others along dim: the slope of prod, without a division.
 struct ProdOthers {
-  struct Args { Tensor x; Axis dim; };
+  struct Args {
+    Tensor x;
+    Axis dim;
+  };
   static constexpr std::string_view name = "prod_others";
   static constexpr std::string_view doc = "For each element the product of the others along dim.";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"),
@@ -137,15 +159,21 @@ struct ProdOthers {
   static void samples(SampleList& s);
 };
 
-// ---- spread --------------------------------------------------------------------------------------
+// ---- spread -----------------------------------------------------------------------------------
 
 /// Arguments of var and std.
 template <class O>
 struct SpreadReduction {
-  struct Args { Tensor x; Axes dims = {}; double correction = 1; bool keepdim = false, unbiased = true; };
+  struct Args {
+    Tensor x;
+    Axes dims = {};
+    double correction = 1;
+    bool keepdim = false, unbiased = true;
+  };
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any float tensor").saved(), field("dims", &Args::dims, "default: all"),
-      field("correction", &Args::correction, "what is taken off the number of elements to divide by"),
+      field("correction", &Args::correction,
+            "what is taken off the number of elements to divide by"),
       field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
       field("unbiased", &Args::unbiased, "false: correction 0")};
   static void samples(SampleList& s);
@@ -162,7 +190,8 @@ struct Var : SpreadReduction<Var> {
 
 struct Std : SpreadReduction<Std> {
   static constexpr std::string_view name = "std";
-  static constexpr std::string_view doc = "The standard deviation over all elements, or over the dims given.";
+  static constexpr std::string_view doc =
+      "The standard deviation over all elements, or over the dims given.";
   static constexpr std::string_view example = "rille.std(rille.tensor{1, 2, 3})";
   static constexpr bool saves_output = true;
   static Meta infer(const Args& a);
@@ -171,7 +200,9 @@ struct Std : SpreadReduction<Std> {
 };
 
 struct VarMean : SpreadReduction<VarMean> {
-  struct Out { Tensor var, mean; };
+  struct Out {
+    Tensor var, mean;
+  };
   static constexpr std::string_view name = "var_mean";
   static constexpr std::string_view doc = "The variance and the mean.";
   static constexpr std::string_view example = "rille.var_mean(rille.tensor{1, 2, 3})";
@@ -179,26 +210,36 @@ struct VarMean : SpreadReduction<VarMean> {
 };
 
 struct StdMean : SpreadReduction<StdMean> {
-  struct Out { Tensor std, mean; };
+  struct Out {
+    Tensor std, mean;
+  };
   static constexpr std::string_view name = "std_mean";
   static constexpr std::string_view doc = "The standard deviation and the mean.";
   static constexpr std::string_view example = "rille.std_mean(rille.tensor{1, 2, 3})";
   static Out compose(const Args& a);
 };
 
-// ---- norms ---------------------------------------------------------------------------------------
+// ---- norms ------------------------------------------------------------------------------------
 
 struct Norm {
-  struct Args { Tensor x; double p = 2; Axes dims = {}; bool keepdim = false; std::optional<DType> dtype = {}; };
+  struct Args {
+    Tensor x;
+    double p = 2;
+    Axes dims = {};
+    bool keepdim = false;
+    std::optional<DType> dtype = {};
+  };
   static constexpr std::string_view name = "norm";
   static constexpr std::string_view doc =
-      "(sum |x|^p)^(1/p) over all elements or the dims given; p = 2 is the Frobenius norm, math.huge the "
+      "(sum |x|^p)^(1/p) over all elements or the dims given; p = 2 is the Frobenius norm, "
+      "math.huge the "
       "largest |x|, 0 the number of elements that are not 0.";
   static constexpr std::string_view example = "rille.norm(rille.tensor{3, 4})";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any float tensor").saved(), field("p", &Args::p, "the order"),
-      field("dims", &Args::dims, "default: all"), field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
-      field("dtype", &Args::dtype, "of the result; elements are cast first")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any float tensor").saved(),
+                 field("p", &Args::p, "the order"), field("dims", &Args::dims, "default: all"),
+                 field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
+                 field("dtype", &Args::dtype, "of the result; elements are cast first")};
   static constexpr Autocast autocast = Autocast::f32_out;
   static constexpr bool saves_output = true;
   static Meta infer(const Args& a);
@@ -208,27 +249,38 @@ struct Norm {
 };
 
 struct VectorNorm {
-  struct Args { Tensor x; double ord = 2; Axes dims = {}; bool keepdim = false; std::optional<DType> dtype = {}; };
+  struct Args {
+    Tensor x;
+    double ord = 2;
+    Axes dims = {};
+    bool keepdim = false;
+    std::optional<DType> dtype = {};
+  };
   static constexpr std::string_view name = "vector_norm";
-  static constexpr std::string_view doc = "The norm of x read as vectors: rille.norm under the name of linear algebra.";
+  static constexpr std::string_view doc =
+      "The norm of x read as vectors: rille.norm under the name of linear algebra.";
   static constexpr std::string_view example = "rille.vector_norm(rille.tensor{3, 4}, 1)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any float tensor"), field("ord", &Args::ord, "the order"),
-      field("dims", &Args::dims, "default: all"), field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
-      field("dtype", &Args::dtype, "of the result; elements are cast first")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any float tensor"), field("ord", &Args::ord, "the order"),
+                 field("dims", &Args::dims, "default: all"),
+                 field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
+                 field("dtype", &Args::dtype, "of the result; elements are cast first")};
   static constexpr Autocast autocast = Autocast::f32_out;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
 struct Dist {
-  struct Args { Tensor x, y; double p = 2; };
+  struct Args {
+    Tensor x, y;
+    double p = 2;
+  };
   static constexpr std::string_view name = "dist";
   static constexpr std::string_view doc = "The norm of x - y.";
   static constexpr std::string_view example = "rille.dist(rille.tensor{1, 2}, rille.tensor{4, 6})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"),
-                                            field("y", &Args::y, "broadcasts with x"),
-                                            field("p", &Args::p, "the order")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any float tensor"),
+                 field("y", &Args::y, "broadcasts with x"), field("p", &Args::p, "the order")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -236,18 +288,24 @@ struct Dist {
 
 /// sign(x) |x|^p, and 0 where x is 0 whatever p: the slope of |x|^(p + 1) but for a factor.
 struct SignedPow : Unary<SignedPow> {
-  struct Args { Tensor x; double p = 1; };
+  struct Args {
+    Tensor x;
+    double p = 1;
+  };
   static constexpr std::string_view name = "signed_pow";
   static constexpr std::string_view doc = "sign(x) |x|^p, and 0 where x is 0.";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"), field("p", &Args::p, "the power")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any float tensor"), field("p", &Args::p, "the power")};
   static constexpr bool method = false, in_place = false;
   struct Fn {
     double p;
-    template <class A> RILLE_HD A value(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
       const A y = p == 0 ? A(1) : math::pow(math::fabs(x), static_cast<A>(p));
       return x > A(0) ? y : x < A(0) ? -y : x;
     }
-    template <class A> RILLE_HD A slope(A x) const {
+    template <class A>
+    RILLE_HD A slope(A x) const {
       const A y = A(p) * math::exp(A(p - 1) * math::log(math::fabs(x)));
       return x == A(0) ? A(p == 1 ? 1 : 0) : y;
     }
@@ -258,14 +316,19 @@ struct SignedPow : Unary<SignedPow> {
 
 /// x / y, and 0 where y is 0: gradients of norms at the origin.
 struct DivideOrZero : Binary<DivideOrZero> {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr std::string_view name = "divide_or_zero";
   static constexpr std::string_view doc = "x / y, and 0 where y is 0.";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor").saved(),
                                             field("y", &Args::y, "any float tensor").saved()};
   static constexpr bool method = false, in_place = false, keeps_integers = false;
   struct Fn {
-    template <class A> RILLE_HD A value(A x, A y) const { return y == A(0) ? A(0) : x / y; }
+    template <class A>
+    RILLE_HD A value(A x, A y) const {
+      return y == A(0) ? A(0) : x / y;
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<DivideOrZero>& b);
@@ -274,7 +337,8 @@ struct DivideOrZero : Binary<DivideOrZero> {
 
 struct LogSumExp : Reduction<LogSumExp> {
   static constexpr std::string_view name = "logsumexp";
-  static constexpr std::string_view doc = "log(sum(exp(x))) over all elements or the dims given, without overflow.";
+  static constexpr std::string_view doc =
+      "log(sum(exp(x))) over all elements or the dims given, without overflow.";
   static constexpr std::string_view example = "rille.logsumexp(rille.tensor{{1, 2}, {3, 4}}, 2)";
   static constexpr bool saves_output = true;
   static DType dtype(const Tensor& x) { return float_type(x); }
@@ -283,11 +347,12 @@ struct LogSumExp : Reduction<LogSumExp> {
   static Args grad(const Back<LogSumExp>& b);
 };
 
-// ---- truth ---------------------------------------------------------------------------------------
+// ---- truth ------------------------------------------------------------------------------------
 
 struct All : Reduction<All> {
   static constexpr std::string_view name = "all";
-  static constexpr std::string_view doc = "True where every element is not 0, of all or along the dims given.";
+  static constexpr std::string_view doc =
+      "True where every element is not 0, of all or along the dims given.";
   static constexpr std::string_view example = "rille.all(rille.tensor{1, 2, 0}:gt(0))";
   static constexpr bool differentiable = false;
   static DType dtype(const Tensor&) { return DType::boolean; }
@@ -296,7 +361,8 @@ struct All : Reduction<All> {
 
 struct Any : Reduction<Any> {
   static constexpr std::string_view name = "any";
-  static constexpr std::string_view doc = "True where some element is not 0, of all or along the dims given.";
+  static constexpr std::string_view doc =
+      "True where some element is not 0, of all or along the dims given.";
   static constexpr std::string_view example = "rille.any(rille.tensor{1, 2, 0}:gt(0))";
   static constexpr bool differentiable = false;
   static DType dtype(const Tensor&) { return DType::boolean; }
@@ -305,7 +371,8 @@ struct Any : Reduction<Any> {
 
 struct CountNonzero : Reduction<CountNonzero> {
   static constexpr std::string_view name = "count_nonzero";
-  static constexpr std::string_view doc = "The number of elements that are not 0, of all or along the dims given.";
+  static constexpr std::string_view doc =
+      "The number of elements that are not 0, of all or along the dims given.";
   static constexpr std::string_view example = "rille.count_nonzero(rille.tensor{1, 0, 2})";
   static constexpr bool differentiable = false;
   static DType dtype(const Tensor&) { return DType::i64; }

@@ -5,10 +5,10 @@
 #include "ops/cast.h"
 #include "ops/compare.h"
 #include "ops/families.h"
-#include "ops/shape.h"
 #include "ops/math.h"
 #include "ops/register.h"
 #include "ops/select.h"
+#include "ops/shape.h"
 #include "ops/slice.h"
 #include "ops/view.h"
 
@@ -107,7 +107,8 @@ void LogCumsumExp::samples(SampleList& s) { scan_samples<LogCumsumExp>(s); }
 
 void LogCumsumExpGrad::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
-  cpu::scan_logsumexp_grad(contiguous(a.x), contiguous(a.y), contiguous(a.dy), axis(a.dim.value, a.x.rank()), y);
+  cpu::scan_logsumexp_grad(contiguous(a.x), contiguous(a.y), contiguous(a.dy),
+                           axis(a.dim.value, a.x.rank()), y);
 }
 Tensor LogCumsumExpGrad::compose(const Args& a) {
   const Pairs p(a.x, a.dim);
@@ -126,7 +127,9 @@ void LogCumsumExpGrad::samples(SampleList& s) {
 }
 
 template <class O>
-void RunningPick<O>::samples(SampleList& s) { scan_samples<O>(s); }
+void RunningPick<O>::samples(SampleList& s) {
+  scan_samples<O>(s);
+}
 
 void Cummax::cpu(const Args& a, Out& y) {
   const NoGrad quiet;
@@ -137,7 +140,7 @@ void Cummin::cpu(const Args& a, Out& y) {
   cpu::scan_extreme(false, contiguous(a.x), axis(a.dim.value, a.x.rank()), y.values, y.ids);
 }
 
-// ---- differences and integrals -------------------------------------------------------------------
+// ---- differences and integrals ----------------------------------------------------------------
 
 namespace {
 
@@ -157,8 +160,11 @@ Tensor trapezoids(const A& a) {
   const Neighbours y(a.y, a.dim.value);
   if (!a.x) return (y.left + y.right) * (a.dx / 2);
   const bool line = a.x->rank() == 1;
-  if (line ? a.x->size(0) != a.y.size(a.dim.value) : a.x->size(a.dim.value) != a.y.size(a.dim.value))
-    throw shape_error("{} places for samples of shape {}", to_string(a.x->shape()), to_string(a.y.shape())).of("x");
+  if (line ? a.x->size(0) != a.y.size(a.dim.value)
+           : a.x->size(a.dim.value) != a.y.size(a.dim.value))
+    throw shape_error("{} places for samples of shape {}", to_string(a.x->shape()),
+                      to_string(a.y.shape()))
+        .of("x");
   const Neighbours x(*a.x, line ? 0 : a.dim.value);
   Tensor widths = x.right - x.left;
   if (line) {
@@ -188,7 +194,8 @@ Tensor Diff::compose(const Args& a) {
 void Diff::samples(SampleList& s) {
   add_sample<Diff>(s, {.x = grid({2, 4}, -1, 1)});
   add_sample<Diff>(s, {.x = grid({4, 2}, -1, 1), .n = 2, .dim = {0}});
-  add_sample<Diff>(s, {.x = grid({2, 3}, -1, 1), .prepend = grid({2, 1}, -2, 2), .append = grid({2, 2}, -2, 2)});
+  add_sample<Diff>(
+      s, {.x = grid({2, 3}, -1, 1), .prepend = grid({2, 1}, -2, 2), .append = grid({2, 2}, -2, 2)});
 }
 
 template <class O>
@@ -201,11 +208,13 @@ Tensor Trapezoid::compose(const Args& a) {
   const Tensor areas = trapezoids(a);
   return call<Sum>({.x = areas, .dims = {a.dim.value}});
 }
-Tensor CumulativeTrapezoid::compose(const Args& a) { return call<Cumsum>({.x = trapezoids(a), .dim = a.dim}); }
+Tensor CumulativeTrapezoid::compose(const Args& a) {
+  return call<Cumsum>({.x = trapezoids(a), .dim = a.dim});
+}
 
 OpFamily family_scan() {
-  return list_ops(OpList<Cumsum, Cumprod, CumprodGrad, LogCumsumExp, LogCumsumExpGrad, Cummax, Cummin, Diff, Trapezoid,
-                         CumulativeTrapezoid>{},
+  return list_ops(OpList<Cumsum, Cumprod, CumprodGrad, LogCumsumExp, LogCumsumExpGrad, Cummax,
+                         Cummin, Diff, Trapezoid, CumulativeTrapezoid>{},
                   "scan");
 }
 
