@@ -9,33 +9,35 @@ namespace {
 std::vector<const OpInfo*> collect() {
   std::vector<const OpInfo*> all;
   constexpr OpFamily (*families[])() = {
-      family_activation,     //
-      family_arith,          //
-      family_arrange,        //
-      family_cast,           //
-      family_compare,        //
-      family_create,         //
-      family_cross_entropy,  //
-      family_embedding,      //
-      family_extreme,        //
-      family_index,          //
-      family_mask,           //
-      family_math,           //
-      family_matmul,         //
-      family_norm,           //
-      family_order,          //
-      family_reduce,         //
-      family_rounding,       //
-      family_scan,           //
-      family_scatter,        //
-      family_search,         //
-      family_select,         //
-      family_shape,          //
-      family_slice,          //
-      family_softmax,        //
-      family_strided,        //
-      family_trig,           //
-      family_view,           //
+      family_activation,      //
+      family_arith,           //
+      family_arrange,         //
+      family_cast,            //
+      family_compare,         //
+      family_create,          //
+      family_cross_entropy,   //
+      family_embedding,       //
+      family_extreme,         //
+      family_fold,            //
+      family_index,           //
+      family_mask,            //
+      family_math,            //
+      family_matmul,          //
+      family_norm,            //
+      family_order,           //
+      family_reduce,          //
+      family_rounding,        //
+      family_scan,            //
+      family_scatter,         //
+      family_scatter_reduce,  //
+      family_search,          //
+      family_select,          //
+      family_shape,           //
+      family_slice,           //
+      family_softmax,         //
+      family_strided,         //
+      family_trig,            //
+      family_view,            //
   };
   for (const auto family : families) {
     const OpFamily ops = family();
