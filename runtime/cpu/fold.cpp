@@ -17,7 +17,8 @@ Inside inside(const Windows& w, int dim, int64_t k) {
   const int64_t shift = k * w.dilation[dim] - w.padding[dim], s = w.stride[dim];
   const int64_t first = shift >= 0 ? 0 : (-shift + s - 1) / s;
   const int64_t end = shift >= w.size[dim] ? 0 : (w.size[dim] - 1 - shift) / s + 1;
-  return {std::min(first, w.count[dim]), std::clamp(end, std::min(first, w.count[dim]), w.count[dim])};
+  return {std::min(first, w.count[dim]),
+          std::clamp(end, std::min(first, w.count[dim]), w.count[dim])};
 }
 
 template <class U>
@@ -48,7 +49,8 @@ void unfold_all(const Windows& w, const Tensor& images, const Tensor& columns) {
   parallel_for(w.planes, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, column)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t p = begin; p < end; ++p)
-                   unfold_plane(w, images.data_as<U>() + p * pixels, columns.data_as<U>() + p * column);
+                   unfold_plane(w, images.data_as<U>() + p * pixels,
+                                columns.data_as<U>() + p * column);
                });
 }
 
@@ -89,7 +91,9 @@ void fold_windows(const Windows& w, const Tensor& columns, const Tensor& images)
                    for (int64_t p = begin; p < end; ++p) {
                      A* image = writer.at(p * pixels);
                      std::fill_n(image, pixels, A(0));
-                     const auto lines = [&](int64_t i) { return reader.at(p * column + i * w.count[1]); };
+                     const auto lines = [&](int64_t i) {
+                       return reader.at(p * column + i * w.count[1]);
+                     };
                      if (column > 0) fold_plane<A>(w, lines, image);
                      writer.done();
                    }

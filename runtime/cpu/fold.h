@@ -1,5 +1,6 @@
-// Windows of images: y[c, ky, kx, oy, ox] = x[c, oy s - p + ky d, ox s - p + kx d], zero outside, and
-// its adjoint, which adds. Memory-bound; planes (images times channels) are spread over threads.
+// Windows of images: y[c, ky, kx, oy, ox] = x[c, oy s - p + ky d, ox s - p + kx d], zero outside,
+// and its adjoint, which adds. Memory-bound; planes (images times channels) are spread over
+// threads.
 #pragma once
 #include "core/tensor.h"
 

@@ -18,47 +18,70 @@ int64_t grain_of(int64_t pieces, int64_t elements) {
   return elements <= kSmall ? pieces : std::max<int64_t>(1, pieces / 64);
 }
 
-// ---- how values meet -----------------------------------------------------------------------------
+// ---- how values meet ---------------------------------------------------------------------------
 
 struct Assign {
-  template <class T> void operator()(T& y, T v) const { y = v; }
+  template <class T>
+  void operator()(T& y, T v) const {
+    y = v;
+  }
 };
 struct AddTo {
-  template <class T> void operator()(T& y, T v) const {
-    if constexpr (std::is_integral_v<T>) y = static_cast<T>(static_cast<uint64_t>(y) + static_cast<uint64_t>(v));
-    else y += v;
+  template <class T>
+  void operator()(T& y, T v) const {
+    if constexpr (std::is_integral_v<T>)
+      y = static_cast<T>(static_cast<uint64_t>(y) + static_cast<uint64_t>(v));
+    else
+      y += v;
   }
 };
 struct MulInto {
-  template <class T> void operator()(T& y, T v) const {
-    if constexpr (std::is_integral_v<T>) y = static_cast<T>(static_cast<uint64_t>(y) * static_cast<uint64_t>(v));
-    else y *= v;
+  template <class T>
+  void operator()(T& y, T v) const {
+    if constexpr (std::is_integral_v<T>)
+      y = static_cast<T>(static_cast<uint64_t>(y) * static_cast<uint64_t>(v));
+    else
+      y *= v;
   }
 };
 // A nan stays, whichever side it comes from.
 struct MaxOf {
-  template <class T> void operator()(T& y, T v) const { y = y > v || y != y ? y : v; }
+  template <class T>
+  void operator()(T& y, T v) const {
+    y = y > v || y != y ? y : v;
+  }
 };
 struct MinOf {
-  template <class T> void operator()(T& y, T v) const { y = y < v || y != y ? y : v; }
+  template <class T>
+  void operator()(T& y, T v) const {
+    y = y < v || y != y ? y : v;
+  }
 };
 
 // Calls f.operator()<T>(functor) for the functor of `how` and the type that holds `d`.
 template <class F>
 void with_combine(Combine how, DType d, F&& f) {
-  if (how == Combine::assign) return with_unit(d, [&]<class U>() { f.template operator()<U>(Assign{}); });
+  if (how == Combine::assign)
+    return with_unit(d, [&]<class U>() { f.template operator()<U>(Assign{}); });
   const auto typed = [&](auto functor) {
-    if (d == DType::f64) f.template operator()<double>(functor);
-    else if (d == DType::f32) f.template operator()<float>(functor);
-    else f.template operator()<int64_t>(functor);
+    if (d == DType::f64)
+      f.template operator()<double>(functor);
+    else if (d == DType::f32)
+      f.template operator()<float>(functor);
+    else
+      f.template operator()<int64_t>(functor);
   };
-  if (how == Combine::add) typed(AddTo{});
-  else if (how == Combine::mul) typed(MulInto{});
-  else if (how == Combine::max) typed(MaxOf{});
-  else typed(MinOf{});
+  if (how == Combine::add)
+    typed(AddTo{});
+  else if (how == Combine::mul)
+    typed(MulInto{});
+  else if (how == Combine::max)
+    typed(MaxOf{});
+  else
+    typed(MinOf{});
 }
 
-// ---- rows ----------------------------------------------------------------------------------------
+// ---- rows --------------------------------------------------------------------------------------
 
 // The dims inside a row, merged where both sides allow it.
 struct Inner {
@@ -91,8 +114,10 @@ Inner merged(const Shape& sizes, const Strides& a, const Strides& b) {
 template <class F, class T>
 void meet_row(const F& f, const Inner& m, T* a, const T* b) {
   if (m.plain) {
-    if constexpr (std::is_same_v<F, Assign>) std::memcpy(a, b, static_cast<size_t>(m.numel) * sizeof(T));
-    else for (int64_t i = 0; i < m.numel; ++i) f(a[i], b[i]);
+    if constexpr (std::is_same_v<F, Assign>)
+      std::memcpy(a, b, static_cast<size_t>(m.numel) * sizeof(T));
+    else
+      for (int64_t i = 0; i < m.numel; ++i) f(a[i], b[i]);
     return;
   }
   Walk<2> walk(m.sizes, {&m.a, &m.b});
@@ -118,8 +143,10 @@ void take_as(const Rows& r, const T* x, T* values) {
     for (int64_t i = begin; i < end; ++i) {
       const T* from = x + outer.offset[0] + offset_of(r, k);
       T* to = values + outer.offset[1] + k * r.value_step;
-      if (m.numel == 1) *to = *from;
-      else meet_row(Assign{}, m, to, from);
+      if (m.numel == 1)
+        *to = *from;
+      else
+        meet_row(Assign{}, m, to, from);
       if (++k < r.count) continue;
       k = 0;
       outer.next();
@@ -133,8 +160,10 @@ void put_as(const F& f, const Rows& r, T* y, const T* values) {
   const int64_t outer = numel_of(r.outer), work = outer * r.count * m.numel;
   if (work == 0) return;
   const auto meet = [&](T* a, const T* b) {
-    if (m.numel == 1) f(*a, *b);
-    else meet_row(f, m, a, b);
+    if (m.numel == 1)
+      f(*a, *b);
+    else
+      meet_row(f, m, a, b);
   };
   // Each thread has places of its own: a range of the outer dims or, where these are few, of the
   // places, for which it looks through all ids.
@@ -147,14 +176,15 @@ void put_as(const F& f, const Rows& r, T* y, const T* values) {
     });
     return;
   }
-  parallel_for(r.places, work <= kSmall ? r.places : (r.places + 63) / 64, [&](int64_t begin, int64_t end) {
-    for (int64_t k = 0; k < r.count; ++k) {
-      if (r.place[k] < begin || r.place[k] >= end) continue;
-      Walk<2> walk(r.outer, {&r.outer_steps, &r.outer_values});
-      for (int64_t o = 0; o < outer; ++o, walk.next())
-        meet(y + walk.offset[0] + offset_of(r, k), values + walk.offset[1] + k * r.value_step);
-    }
-  });
+  parallel_for(
+      r.places, work <= kSmall ? r.places : (r.places + 63) / 64, [&](int64_t begin, int64_t end) {
+        for (int64_t k = 0; k < r.count; ++k) {
+          if (r.place[k] < begin || r.place[k] >= end) continue;
+          Walk<2> walk(r.outer, {&r.outer_steps, &r.outer_values});
+          for (int64_t o = 0; o < outer; ++o, walk.next())
+            meet(y + walk.offset[0] + offset_of(r, k), values + walk.offset[1] + k * r.value_step);
+        }
+      });
 }
 
 }  // namespace
@@ -169,7 +199,7 @@ void put_rows(const Rows& r, const Tensor& y, const Tensor& values, Combine how)
   });
 }
 
-// ---- lines ---------------------------------------------------------------------------------------
+// ---- lines -------------------------------------------------------------------------------------
 
 namespace {
 
@@ -191,11 +221,11 @@ Strides in_shape(const Tensor& t, const Shape& shape) {
   return t.rank() == 0 ? Dims::filled(shape.size(), 0) : t.strides();
 }
 
-// Calls f(address, value, id) with pointers to one element each: for every position of the ids, those
-// that share a line in order, lines of different lanes side by side.
+// Calls f(address, value, id) with pointers to one element each: for every position of the ids,
+// those that share a line in order, lines of different lanes side by side.
 template <class T, class F>
-void each_on_lines(T* data, const Strides& steps, const Tensor& ids, T* values, const Strides& value_steps, int dim,
-                   F&& f) {
+void each_on_lines(T* data, const Strides& steps, const Tensor& ids, T* values,
+                   const Strides& value_steps, int dim, F&& f) {
   const Shape& shape = ids.shape();
   if (ids.numel() == 0) return;
   const int last = shape.size() - 1, lane_dim = dim == last ? -1 : last;
@@ -213,7 +243,8 @@ void each_on_lines(T* data, const Strides& steps, const Tensor& ids, T* values, 
       const int64_t first = i % blocks * kLanes, behind = std::min(first + kLanes, lanes);
       for (int64_t k = 0; k < length; ++k)
         for (int64_t j = first; j < behind; ++j)
-          f(data + walk.offset[0] + id[walk.offset[2] + k * d.along + j * d.lane] * a.along + j * a.lane,
+          f(data + walk.offset[0] + id[walk.offset[2] + k * d.along + j * d.lane] * a.along +
+                j * a.lane,
             values + walk.offset[1] + k * v.along + j * v.lane);
       if (i % blocks == blocks - 1) walk.next();
     }
@@ -231,12 +262,13 @@ void gather_lines(const Tensor& x, int dim, const Tensor& ids, const Tensor& val
 
 void scatter_lines(const Tensor& y, int dim, const Tensor& ids, const Tensor& values, Combine how) {
   with_combine(how, y.dtype(), [&]<class T>(auto functor) {
-    each_on_lines<T>(y.data_as<T>(), y.strides(), ids, values.data_as<T>(), in_shape(values, ids.shape()), dim,
+    each_on_lines<T>(y.data_as<T>(), y.strides(), ids, values.data_as<T>(),
+                     in_shape(values, ids.shape()), dim,
                      [&](T* to, const T* from) { functor(*to, *from); });
   });
 }
 
-// ---- what is not zero ----------------------------------------------------------------------------
+// ---- what is not zero --------------------------------------------------------------------------
 
 namespace {
 

@@ -76,7 +76,8 @@ void copy_turned(U* to, const U* from, const Plan& p, int64_t first, int64_t end
   for (int64_t i = first; i < end; i += kBlock)
     for (int64_t j = 0; j < cols; j += kBlock)
       for (int64_t r = i; r < std::min(i + kBlock, end); ++r)
-        for (int64_t s = j; s < std::min(j + kBlock, cols); ++s) to[r * a + s * b] = from[r + s * c];
+        for (int64_t s = j; s < std::min(j + kBlock, cols); ++s)
+          to[r * a + s * b] = from[r + s * c];
 }
 
 template <class U>
@@ -84,7 +85,8 @@ void run(Plan p, U* to, const U* from, int64_t total) {
   const bool turned = turns(p);
   const int inner = turned ? 2 : 1, outer = p.sizes.size() - inner;
   const Dims sizes(p.sizes.begin(), p.sizes.begin() + outer);
-  const Dims to_steps(p.to.begin(), p.to.begin() + outer), from_steps(p.from.begin(), p.from.begin() + outer);
+  const Dims to_steps(p.to.begin(), p.to.begin() + outer),
+      from_steps(p.from.begin(), p.from.begin() + outer);
   const int last = p.sizes.size() - 1;
   // Pieces: a row, or a band of kBlock rows of the turned plane, of one outer index.
   const int64_t row = p.sizes[last] * (turned ? kBlock : 1);
@@ -126,20 +128,22 @@ void band_rows(const Tensor& y, const Tensor& x, int64_t low, int64_t high) {
   const Shape outer(y.shape().begin(), y.shape().end() - 1);
   const Strides to(y.strides().begin(), y.strides().end() - 1);
   const Strides from(x.strides().begin(), x.strides().end() - 1);
-  parallel_for(y.numel() / cols, std::max<int64_t>(1, kGrain / cols), [&](int64_t begin, int64_t end) {
-    Walk<2> walk(outer, {&to, &from}, begin);
-    for (int64_t i = begin; i < end; ++i, walk.next()) {
-      U* t = y.data_as<U>() + walk.offset[0];
-      const U* f = x.data_as<U>() + walk.offset[1];
-      const int64_t row = walk.at(last - 1);
-      const int64_t first = std::clamp<int64_t>(row + low, 0, cols);
-      const int64_t behind = std::clamp<int64_t>(row + high + 1, first, cols);
-      const U zero = 0;
-      copy_row(t, step, &zero, 0, first);
-      if (t != f) copy_row(t + first * step, step, f + first * stride, stride, behind - first);
-      copy_row(t + behind * step, step, &zero, 0, cols - behind);
-    }
-  });
+  parallel_for(y.numel() / cols, std::max<int64_t>(1, kGrain / cols),
+               [&](int64_t begin, int64_t end) {
+                 Walk<2> walk(outer, {&to, &from}, begin);
+                 for (int64_t i = begin; i < end; ++i, walk.next()) {
+                   U* t = y.data_as<U>() + walk.offset[0];
+                   const U* f = x.data_as<U>() + walk.offset[1];
+                   const int64_t row = walk.at(last - 1);
+                   const int64_t first = std::clamp<int64_t>(row + low, 0, cols);
+                   const int64_t behind = std::clamp<int64_t>(row + high + 1, first, cols);
+                   const U zero = 0;
+                   copy_row(t, step, &zero, 0, first);
+                   if (t != f)
+                     copy_row(t + first * step, step, f + first * stride, stride, behind - first);
+                   copy_row(t + behind * step, step, &zero, 0, cols - behind);
+                 }
+               });
 }
 
 }  // namespace
@@ -154,6 +158,7 @@ void keep_band(const Tensor& y, const Tensor& x, int64_t low, int64_t high) {
 
 void copy_strided(const Tensor& dst, const Tensor& src) {
   if (dst.numel() == 0) return;
+  if (dst.data() == src.data() && dst.strides() == src.strides()) return;
   const Plan p = make_plan(dst, src);
   with_unit(dst.dtype(), [&]<class U>() { run_as<U>(p, dst, src); });
 }

@@ -1,5 +1,5 @@
-// Moving elements as they are, without looking at their values: strided copies of equal dtypes. What
-// joins, cuts, turns and pads tensors is made of these; conversions are in cpu/convert.h.
+// Moving elements as they are, without looking at their values: strided copies of equal dtypes.
+// What joins, cuts, turns and pads tensors is made of these; conversions are in cpu/convert.h.
 #pragma once
 #include "core/tensor.h"
 
@@ -10,8 +10,8 @@ void copy_strided(const Tensor& dst, const Tensor& src);
 /// All bytes 0. Contiguous tensors only.
 void clear(const Tensor& dst);
 
-/// The matrices in the last two dims: y = x where low <= column - row <= high, else 0. Any strides; y
-/// may be x.
+/// The matrices in the last two dims: y = x where low <= column - row <= high, else 0. Any strides;
+/// y may be x.
 void keep_band(const Tensor& y, const Tensor& x, int64_t low, int64_t high);
 
 /// Calls f.operator()<U>() with the unsigned integer type of the dtype's size: what is only moved
@@ -26,7 +26,8 @@ void with_unit(DType d, F&& f) {
   }
 }
 
-/// Counts through the indices of a shape in row-major order and keeps offsets of N operands in step.
+/// Counts through the indices of a shape in row-major order and keeps offsets of N operands in
+/// step.
 template <int N>
 class Walk {
  public:

@@ -1,7 +1,6 @@
 #include "ops/arrange.h"
 
 #include "core/fail.h"
-#include "cpu/fold.h"
 #include "cpu/movement.h"
 #include "ops/cast.h"
 #include "ops/create.h"
@@ -21,19 +20,21 @@ Dims named_dims(const Axes& dims, int rank) {
     for (int d = 0; d < rank; ++d) out.push_back(d);
   for (const int64_t given : dims.list) {
     const int64_t d = axis(given, rank);
-    if (std::find(out.begin(), out.end(), d) != out.end()) throw arg_error("dim {} is named twice", d + 1);
+    if (std::find(out.begin(), out.end(), d) != out.end())
+      throw arg_error("dim {} is named twice", d + 1);
     out.push_back(d);
   }
   return out;
 }
 
 void check_matrices(const Tensor& x) {
-  if (x.rank() < 2) throw shape_error("needs at least two dims, got shape {}", to_string(x.shape())).of("x");
+  if (x.rank() < 2)
+    throw shape_error("needs at least two dims, got shape {}", to_string(x.shape())).of("x");
 }
 
 }  // namespace
 
-// ---- turned --------------------------------------------------------------------------------------
+// ---- turned ------------------------------------------------------------------------------------
 
 Meta Flip::infer(const Args& a) {
   named_dims(a.dims, a.x.rank());
@@ -51,7 +52,9 @@ void Flip::cpu(const Args& a, Tensor& y) {
     }
   cpu::copy_strided(y, a.x.alias(y.shape(), strides, offset));
 }
-Flip::Args Flip::grad(const Back<Flip>& b) { return {.x = call<Flip>({.x = b.dy, .dims = b.a.dims}), .dims = {}}; }
+Flip::Args Flip::grad(const Back<Flip>& b) {
+  return {.x = call<Flip>({.x = b.dy, .dims = b.a.dims}), .dims = {}};
+}
 void Flip::samples(SampleList& s) {
   add_sample<Flip>(s, {.x = grid({2, 3}, -1, 1), .dims = {0, -1}});
   add_sample<Flip>(s, {.x = strided(grid({2, 3}, -1, 1)), .dims = {1}});
@@ -110,7 +113,9 @@ void Roll::cpu(const Args& a, Tensor& y) {
 Roll::Args Roll::grad(const Back<Roll>& b) {
   Dims back = b.a.shifts.list;
   for (int64_t& n : back) n = -n;
-  return {.x = call<Roll>({.x = b.dy, .shifts = PerDim(back), .dims = b.a.dims}), .shifts = {}, .dims = {}};
+  return {.x = call<Roll>({.x = b.dy, .shifts = PerDim(back), .dims = b.a.dims}),
+          .shifts = {},
+          .dims = {}};
 }
 void Roll::samples(SampleList& s) {
   add_sample<Roll>(s, {.x = grid({2, 3}, -1, 1), .shifts = {2}, .dims = {}});
@@ -157,7 +162,7 @@ void Triu::samples(SampleList& s) {
   add_sample<Triu>(s, {.x = grid({2, 0}, -1, 1), .k = -1});
 }
 
-// ---- diagonals -----------------------------------------------------------------------------------
+// ---- diagonals ---------------------------------------------------------------------------------
 
 Tensor DiagEmbed::compose(const Args& a) {
   if (a.x.rank() == 0) throw shape_error("needs at least one dim, got shape []").of("x");
@@ -169,18 +174,22 @@ Tensor DiagEmbed::compose(const Args& a) {
   shape.erase(shape.size() - 1);
   shape.insert(std::min(i, j), side);
   shape.insert(std::max(i, j), side);
-  return place(a.x, shape,
-               Diagonal::view({.x = outline(shape, a.x.dtype()), .offset = a.offset, .dim1 = {i}, .dim2 = {j}}));
+  return place(
+      a.x, shape,
+      Diagonal::view(
+          {.x = outline(shape, a.x.dtype()), .offset = a.offset, .dim1 = {i}, .dim2 = {j}}));
 }
 void DiagEmbed::samples(SampleList& s) {
   add_sample<DiagEmbed>(s, {.x = grid({2, 3}, -1, 1)});
-  add_sample<DiagEmbed>(s, {.x = strided(grid({2, 3}, -1, 1)), .offset = -1, .dim1 = {0}, .dim2 = {2}});
+  add_sample<DiagEmbed>(
+      s, {.x = strided(grid({2, 3}, -1, 1)), .offset = -1, .dim1 = {0}, .dim2 = {2}});
   add_sample<DiagEmbed>(s, {.x = grid({0}, -1, 1), .offset = 1});
 }
 
 Tensor Diag::compose(const Args& a) {
   if (a.x.rank() == 1) return call<DiagEmbed>({.x = a.x, .offset = a.offset});
-  if (a.x.rank() != 2) throw shape_error("needs one or two dims, got shape {}", to_string(a.x.shape())).of("x");
+  if (a.x.rank() != 2)
+    throw shape_error("needs one or two dims, got shape {}", to_string(a.x.shape())).of("x");
   return clone(call<Diagonal>({.x = a.x, .offset = a.offset}));
 }
 void Diag::samples(SampleList& s) {
@@ -188,13 +197,15 @@ void Diag::samples(SampleList& s) {
   add_sample<Diag>(s, {.x = strided(grid({3, 4}, -1, 1)), .offset = -1});
 }
 
-Tensor DiagFlat::compose(const Args& a) { return call<DiagEmbed>({.x = reshape(a.x, {-1}), .offset = a.offset}); }
+Tensor DiagFlat::compose(const Args& a) {
+  return call<DiagEmbed>({.x = reshape(a.x, {-1}), .offset = a.offset});
+}
 void DiagFlat::samples(SampleList& s) {
   add_sample<DiagFlat>(s, {.x = grid({2, 2}, -1, 1)});
   add_sample<DiagFlat>(s, {.x = grid({}, -1, 1), .offset = -1});
 }
 
-// ---- padding -------------------------------------------------------------------------------------
+// ---- padding -----------------------------------------------------------------------------------
 
 namespace {
 
@@ -214,8 +225,8 @@ Margins margins_of(const Tensor& x, const std::vector<int64_t>& pads) {
   }
   for (int d = 0; d < x.rank(); ++d)
     if (x.shape()[d] + m.before[d] + m.after[d] < 0)
-      throw shape_error("{} and {} take more from dim {} than its {}", m.before[d], m.after[d], d + 1,
-                        x.shape()[d])
+      throw shape_error("{} and {} take more from dim {} than its {}", m.before[d], m.after[d],
+                        d + 1, x.shape()[d])
           .of("x");
   return m;
 }
@@ -240,7 +251,8 @@ void check_margin(int64_t pad, int64_t n, int dim, Pad::Mode mode) {
 }  // namespace
 
 Tensor Pad::compose(const Args& a) {
-  if (a.mode == Mode::constant) return call<ConstantPad>({.x = a.x, .pads = a.pads, .value = a.value});
+  if (a.mode == Mode::constant)
+    return call<ConstantPad>({.x = a.x, .pads = a.pads, .value = a.value});
   const Margins m = margins_of(a.x, a.pads.list);
   Tensor y = a.x;
   for (int d = 0; d < a.x.rank(); ++d) {
@@ -249,14 +261,16 @@ Tensor Pad::compose(const Args& a) {
     check_margin(m.before[d], n, d, a.mode);
     check_margin(m.after[d], n, d, a.mode);
     const Tensor ids = Tensor::empty({n + m.before[d] + m.after[d]}, DType::i64);
-    for (int64_t i = 0; i < ids.numel(); ++i) ids.data_as<int64_t>()[i] = folded(i - m.before[d], n, a.mode);
+    for (int64_t i = 0; i < ids.numel(); ++i)
+      ids.data_as<int64_t>()[i] = folded(i - m.before[d], n, a.mode);
     y = index_select(y, d, to_device(ids, y.device()));
   }
   return y.is(a.x) ? clone(y) : y;
 }
 void Pad::samples(SampleList& s) {
   add_sample<Pad>(s, {.x = grid({2, 3}, -1, 1), .pads = {1, 2}, .value = 7});
-  add_sample<Pad>(s, {.x = strided(grid({3, 3}, -1, 1)), .pads = {1, 2, 0, 1}, .mode = Mode::reflect});
+  add_sample<Pad>(s,
+                  {.x = strided(grid({3, 3}, -1, 1)), .pads = {1, 2, 0, 1}, .mode = Mode::reflect});
   add_sample<Pad>(s, {.x = grid({2, 3}, -1, 1), .pads = {2, -1}, .mode = Mode::replicate});
   add_sample<Pad>(s, {.x = grid({2, 3}, -1, 1), .pads = {2, 0, 1, 1}, .mode = Mode::circular});
 }
@@ -297,14 +311,16 @@ void ConstantPad::samples(SampleList& s) {
   add_sample<ConstantPad>(s, {.x = grid({}, -1, 1), .pads = {}});
 }
 
-// ---- images --------------------------------------------------------------------------------------
+// ---- images ------------------------------------------------------------------------------------
 
 Tensor PixelShuffle::compose(const Args& a) {
   const int rank = a.x.rank();
   const int64_t r = a.factor;
   if (r < 1) throw arg_error("factor must be at least 1, got {}", r);
   if (rank < 3 || a.x.size(-3) % (r * r) != 0)
-    throw shape_error("needs [..., c, h, w] with c divisible by {}, got {}", r * r, to_string(a.x.shape())).of("x");
+    throw shape_error("needs [..., c, h, w] with c divisible by {}, got {}", r * r,
+                      to_string(a.x.shape()))
+        .of("x");
   const int64_t c = a.x.size(-3) / (r * r), h = a.x.size(-2), w = a.x.size(-1);
   const Shape lead(a.x.shape().begin(), a.x.shape().end() - 3);
   Shape n{1};
@@ -323,7 +339,9 @@ Tensor PixelUnshuffle::compose(const Args& a) {
   const int64_t r = a.factor;
   if (r < 1) throw arg_error("factor must be at least 1, got {}", r);
   if (rank < 3 || a.x.size(-2) % r != 0 || a.x.size(-1) % r != 0)
-    throw shape_error("needs [..., c, h, w] with h and w divisible by {}, got {}", r, to_string(a.x.shape())).of("x");
+    throw shape_error("needs [..., c, h, w] with h and w divisible by {}, got {}", r,
+                      to_string(a.x.shape()))
+        .of("x");
   const int64_t c = a.x.size(-3), h = a.x.size(-2) / r, w = a.x.size(-1) / r;
   Shape out(a.x.shape().begin(), a.x.shape().end() - 3);
   int64_t n = 1;
@@ -338,7 +356,8 @@ void PixelUnshuffle::samples(SampleList& s) {
 
 Tensor ChannelShuffle::compose(const Args& a) {
   if (a.x.rank() < 2 || a.groups < 1 || a.x.size(1) % a.groups != 0)
-    throw shape_error("needs [n, c, ...] with c divisible by {} groups, got {}", a.groups, to_string(a.x.shape()))
+    throw shape_error("needs [n, c, ...] with c divisible by {} groups, got {}", a.groups,
+                      to_string(a.x.shape()))
         .of("x");
   const int64_t n = a.x.size(0), c = a.x.size(1);
   int64_t rest = 1;
@@ -349,101 +368,7 @@ void ChannelShuffle::samples(SampleList& s) {
   add_sample<ChannelShuffle>(s, {.x = grid({1, 4, 2, 2}, -1, 1), .groups = 2});
 }
 
-// ---- windows -------------------------------------------------------------------------------------
-
-namespace {
-
-// Everything but the number of planes.
-template <class A>
-cpu::Windows windows_of(const A& a, int64_t height, int64_t width) {
-  cpu::Windows w{};
-  const PerDim* given[] = {&a.kernel_size, &a.dilation, &a.padding, &a.stride};
-  constexpr std::string_view names[] = {"kernel_size", "dilation", "padding", "stride"};
-  for (int k = 0; k < 4; ++k) {
-    const Dims& list = given[k]->list;
-    if (list.size() != 1 && list.size() != 2) throw arg_error("'{}' takes one or two integers", names[k]);
-    for (const int64_t v : list)
-      if (v < (k == 2 ? 0 : 1)) throw arg_error("'{}' must be at least {}, got {}", names[k], k == 2 ? 0 : 1, v);
-  }
-  w.size[0] = height;
-  w.size[1] = width;
-  for (int d = 0; d < 2; ++d) {
-    w.kernel[d] = a.kernel_size[d];
-    w.dilation[d] = a.dilation[d];
-    w.padding[d] = a.padding[d];
-    w.stride[d] = a.stride[d];
-    const int64_t room = w.size[d] + 2 * w.padding[d] - w.dilation[d] * (w.kernel[d] - 1) - 1;
-    if (room < 0)
-      throw shape_error("a window of {}x{} does not fit an image of {}x{}", w.dilation[0] * (w.kernel[0] - 1) + 1,
-                        a.dilation[1] * (a.kernel_size[1] - 1) + 1, height, width)
-          .of("x");
-    w.count[d] = room / w.stride[d] + 1;
-  }
-  return w;
-}
-
-}  // namespace
-
-Meta Unfold2d::infer(const Args& a) {
-  if (a.x.rank() != 3 && a.x.rank() != 4)
-    throw shape_error("needs [n, c, h, w] or [c, h, w], got {}", to_string(a.x.shape())).of("x");
-  const cpu::Windows w = windows_of(a, a.x.size(-2), a.x.size(-1));
-  Shape shape(a.x.shape().begin(), a.x.shape().end() - 3);
-  shape.push_back(a.x.size(-3) * w.kernel[0] * w.kernel[1]);
-  shape.push_back(w.count[0] * w.count[1]);
-  return meta_of(shape, a.x.dtype(), a.x);
-}
-void Unfold2d::cpu(const Args& a, Tensor& y) {
-  const NoGrad quiet;
-  cpu::Windows w = windows_of(a, a.x.size(-2), a.x.size(-1));
-  w.planes = a.x.size(-3) * (a.x.rank() == 4 ? a.x.size(0) : 1);
-  cpu::unfold_windows(w, contiguous(a.x), y);
-}
-Unfold2d::Args Unfold2d::grad(const Back<Unfold2d>& b) {
-  const Args& a = b.a;
-  return {.x = call<Fold2d>({.x = b.dy, .output_size = {a.x.size(-2), a.x.size(-1)}, .kernel_size = a.kernel_size,
-                             .dilation = a.dilation, .padding = a.padding, .stride = a.stride}),
-          .kernel_size = {}};
-}
-void Unfold2d::samples(SampleList& s) {
-  add_sample<Unfold2d>(s, {.x = grid({1, 2, 3, 4}, -1, 1), .kernel_size = {2}});
-  add_sample<Unfold2d>(s, {.x = strided(grid({1, 4, 3}, -1, 1)), .kernel_size = {2, 1}, .dilation = {2, 1},
-                           .padding = {1, 0}, .stride = {1, 2}});
-  add_sample<Unfold2d>(s, {.x = grid({0, 1, 2, 2}, -1, 1), .kernel_size = {2}});
-}
-
-Meta Fold2d::infer(const Args& a) {
-  const Dims& size = a.output_size.list;
-  if (size.size() != 1 && size.size() != 2) throw arg_error("'output_size' takes one or two integers");
-  const cpu::Windows w = windows_of(a, a.output_size[0], a.output_size[1]);
-  const int64_t patch = w.kernel[0] * w.kernel[1], windows = w.count[0] * w.count[1];
-  if (!a.x.is_float()) throw dtype_error("needs a float tensor, got {}", rille::name(a.x.dtype())).of("x");
-  if ((a.x.rank() != 2 && a.x.rank() != 3) || a.x.size(-2) % patch != 0 || a.x.size(-1) != windows)
-    throw shape_error("needs [n, c times {}, {}] or without n, got {}", patch, windows, to_string(a.x.shape()))
-        .of("x");
-  Shape shape(a.x.shape().begin(), a.x.shape().end() - 2);
-  for (const int64_t d : {a.x.size(-2) / patch, a.output_size[0], a.output_size[1]}) shape.push_back(d);
-  return meta_of(shape, a.x.dtype(), a.x);
-}
-void Fold2d::cpu(const Args& a, Tensor& y) {
-  const NoGrad quiet;
-  cpu::Windows w = windows_of(a, y.size(-2), y.size(-1));
-  w.planes = y.size(-3) * (y.rank() == 4 ? y.size(0) : 1);
-  cpu::fold_windows(w, contiguous(a.x), y);
-}
-Fold2d::Args Fold2d::grad(const Back<Fold2d>& b) {
-  const Args& a = b.a;
-  return {.x = call<Unfold2d>({.x = b.dy, .kernel_size = a.kernel_size, .dilation = a.dilation,
-                               .padding = a.padding, .stride = a.stride}),
-          .output_size = {}, .kernel_size = {}};
-}
-void Fold2d::samples(SampleList& s) {
-  add_sample<Fold2d>(s, {.x = grid({1, 4, 6}, -1, 1), .output_size = {3, 4}, .kernel_size = {2}});
-  add_sample<Fold2d>(s, {.x = strided(grid({4, 4}, -1, 1)), .output_size = {3}, .kernel_size = {2},
-                         .padding = {1}, .stride = {2}});
-}
-
-// ---- for other ops -------------------------------------------------------------------------------
+// ---- for other ops -----------------------------------------------------------------------------
 
 Tensor pad(const Tensor& x, const std::vector<int64_t>& pads) {
   return call<ConstantPad>({.x = x, .pads = Counts(pads)});
@@ -451,8 +376,8 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& pads) {
 Tensor flip(const Tensor& x, int64_t dim) { return call<Flip>({.x = x, .dims = {dim}}); }
 
 OpFamily family_arrange() {
-  return list_ops(OpList<Flip, Roll, Rot90, Tril, Triu, DiagEmbed, Diag, DiagFlat, Pad, ConstantPad, PixelShuffle,
-                         PixelUnshuffle, ChannelShuffle, Unfold2d, Fold2d>{},
+  return list_ops(OpList<Flip, Roll, Rot90, Tril, Triu, DiagEmbed, Diag, DiagFlat, Pad, ConstantPad,
+                         PixelShuffle, PixelUnshuffle, ChannelShuffle>{},
                   "arrange");
 }
 

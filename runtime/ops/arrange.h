@@ -1,17 +1,21 @@
 // Ops that put the elements of one tensor in another order or place: turned, padded, spread out on
-// diagonals, cut into patches.
+// diagonals.
 #pragma once
 #include "ops/op.h"
 
 namespace rille {
 
 struct Flip {
-  struct Args { Tensor x; Axes dims; };
+  struct Args {
+    Tensor x;
+    Axes dims;
+  };
   static constexpr std::string_view name = "flip";
-  static constexpr std::string_view doc = "x with the order of elements along some dims turned around, copied.";
+  static constexpr std::string_view doc =
+      "x with the order of elements along some dims turned around, copied.";
   static constexpr std::string_view example = "rille.arange(1, 3):flip(1)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dims", &Args::dims, "default: all")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"), field("dims", &Args::dims, "default: all")};
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Flip>& b);
@@ -26,11 +30,13 @@ struct Roll {
   };
   static constexpr std::string_view name = "roll";
   static constexpr std::string_view doc =
-      "x moved along some dims; what leaves at the end comes in at the start. Without dims, x as one row.";
+      "x moved along some dims; what leaves at the end comes in at the start. Without dims, x as "
+      "one row.";
   static constexpr std::string_view example = "rille.arange(1, 5):roll(2)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("shifts", &Args::shifts, "by how much, each dim").required(),
-                                            field("dims", &Args::dims, "default: x is flattened for it")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"),
+                 field("shifts", &Args::shifts, "by how much, each dim").required(),
+                 field("dims", &Args::dims, "default: x is flattened for it")};
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Roll>& b);
@@ -44,7 +50,8 @@ struct Rot90 {
     Axes dims = {0, 1};
   };
   static constexpr std::string_view name = "rot90";
-  static constexpr std::string_view doc = "x turned k quarters in the plane of two dims, from the first to the second.";
+  static constexpr std::string_view doc =
+      "x turned k quarters in the plane of two dims, from the first to the second.";
   static constexpr std::string_view example = "rille.rot90(rille.ones(2, 3))";
   static constexpr auto fields =
       std::tuple{field("x", &Args::x, "at least two dims"), field("k", &Args::k, "quarters"),
@@ -54,9 +61,13 @@ struct Rot90 {
 };
 
 struct Tril {
-  struct Args { Tensor x; int64_t k = 0; };
+  struct Args {
+    Tensor x;
+    int64_t k = 0;
+  };
   static constexpr std::string_view name = "tril";
-  static constexpr std::string_view doc = "The lower triangle of each matrix, up to diagonal k; zeros above.";
+  static constexpr std::string_view doc =
+      "The lower triangle of each matrix, up to diagonal k; zeros above.";
   static constexpr std::string_view example = "rille.ones(3, 3):tril()";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "at least two dims"),
                                             field("k", &Args::k, "last diagonal that stays")};
@@ -68,9 +79,13 @@ struct Tril {
 };
 
 struct Triu {
-  struct Args { Tensor x; int64_t k = 0; };
+  struct Args {
+    Tensor x;
+    int64_t k = 0;
+  };
   static constexpr std::string_view name = "triu";
-  static constexpr std::string_view doc = "The upper triangle of each matrix, from diagonal k on; zeros below.";
+  static constexpr std::string_view doc =
+      "The upper triangle of each matrix, from diagonal k on; zeros below.";
   static constexpr std::string_view example = "rille.ones(3, 3):triu(1)";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "at least two dims"),
                                             field("k", &Args::k, "first diagonal that stays")};
@@ -81,7 +96,7 @@ struct Triu {
   static void samples(SampleList& s);
 };
 
-// ---- diagonals -----------------------------------------------------------------------------------
+// ---- diagonals ---------------------------------------------------------------------------------
 
 struct DiagEmbed {
   struct Args {
@@ -90,19 +105,25 @@ struct DiagEmbed {
     Axis dim1 = {-2}, dim2 = {-1};
   };
   static constexpr std::string_view name = "diag_embed";
-  static constexpr std::string_view doc = "Matrices that hold the last dim of x on a diagonal and zeros elsewhere.";
+  static constexpr std::string_view doc =
+      "Matrices that hold the last dim of x on a diagonal and zeros elsewhere.";
   static constexpr std::string_view example = "rille.diag_embed(rille.ones(2, 3))";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "at least one dim"), field("offset", &Args::offset, "which diagonal"),
-                 field("dim1", &Args::dim1, "counts the rows"), field("dim2", &Args::dim2, "counts the columns")};
+  static constexpr auto fields = std::tuple{field("x", &Args::x, "at least one dim"),
+                                            field("offset", &Args::offset, "which diagonal"),
+                                            field("dim1", &Args::dim1, "counts the rows"),
+                                            field("dim2", &Args::dim2, "counts the columns")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
 struct Diag {
-  struct Args { Tensor x; int64_t offset = 0; };
+  struct Args {
+    Tensor x;
+    int64_t offset = 0;
+  };
   static constexpr std::string_view name = "diag";
-  static constexpr std::string_view doc = "The matrix with that diagonal, or the diagonal of a matrix, copied.";
+  static constexpr std::string_view doc =
+      "The matrix with that diagonal, or the diagonal of a matrix, copied.";
   static constexpr std::string_view example = "rille.diag(rille.ones(3))";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "a vector or a matrix"),
                                             field("offset", &Args::offset, "which diagonal")};
@@ -111,7 +132,10 @@ struct Diag {
 };
 
 struct DiagFlat {
-  struct Args { Tensor x; int64_t offset = 0; };
+  struct Args {
+    Tensor x;
+    int64_t offset = 0;
+  };
   static constexpr std::string_view name = "diagflat";
   static constexpr std::string_view doc = "The matrix that has all elements of x on a diagonal.";
   static constexpr std::string_view example = "rille.diagflat(rille.ones(2, 2))";
@@ -121,7 +145,7 @@ struct DiagFlat {
   static void samples(SampleList& s);
 };
 
-// ---- padding -------------------------------------------------------------------------------------
+// ---- padding -----------------------------------------------------------------------------------
 
 struct Pad {
   enum class Mode { constant, reflect, replicate, circular };
@@ -133,11 +157,13 @@ struct Pad {
   };
   static constexpr std::string_view name = "pad";
   static constexpr std::string_view doc =
-      "x with elements added before and after along its last dims, or cut off where a number is negative.";
+      "x with elements added before and after along its last dims, or cut off where a number is "
+      "negative.";
   static constexpr std::string_view example = "rille.pad(rille.ones(2, 3), {1, 1}, { value = 7 })";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any tensor"),
-      field("pads", &Args::pads, "before and after the last dim, then the one before it, ...").required(),
+      field("pads", &Args::pads, "before and after the last dim, then the one before it, ...")
+          .required(),
       field("mode", &Args::mode, "what is added"), field("value", &Args::value, "of the constant")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -157,7 +183,8 @@ struct ConstantPad {
   static constexpr std::string_view doc = "pad with a constant.";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any tensor"),
-      field("pads", &Args::pads, "before and after the last dim, then the one before it, ...").required(),
+      field("pads", &Args::pads, "before and after the last dim, then the one before it, ...")
+          .required(),
       field("value", &Args::value, "what is added")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
@@ -166,12 +193,16 @@ struct ConstantPad {
   static void samples(SampleList& s);
 };
 
-// ---- images --------------------------------------------------------------------------------------
+// ---- images ------------------------------------------------------------------------------------
 
 struct PixelShuffle {
-  struct Args { Tensor x; int64_t factor = 1; };
+  struct Args {
+    Tensor x;
+    int64_t factor = 1;
+  };
   static constexpr std::string_view name = "pixel_shuffle";
-  static constexpr std::string_view doc = "[..., c r r, h, w] as [..., c, h r, w r]: channels become pixels.";
+  static constexpr std::string_view doc =
+      "[..., c r r, h, w] as [..., c, h r, w r]: channels become pixels.";
   static constexpr std::string_view example = "rille.pixel_shuffle(rille.ones(1, 4, 2, 2), 2)";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "[..., c r r, h, w]"),
                                             field("factor", &Args::factor, "r").required()};
@@ -180,9 +211,13 @@ struct PixelShuffle {
 };
 
 struct PixelUnshuffle {
-  struct Args { Tensor x; int64_t factor = 1; };
+  struct Args {
+    Tensor x;
+    int64_t factor = 1;
+  };
   static constexpr std::string_view name = "pixel_unshuffle";
-  static constexpr std::string_view doc = "[..., c, h r, w r] as [..., c r r, h, w]: pixels become channels.";
+  static constexpr std::string_view doc =
+      "[..., c, h r, w r] as [..., c r r, h, w]: pixels become channels.";
   static constexpr std::string_view example = "rille.pixel_unshuffle(rille.ones(1, 1, 4, 4), 2)";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "[..., c, h r, w r]"),
                                             field("factor", &Args::factor, "r").required()};
@@ -191,59 +226,17 @@ struct PixelUnshuffle {
 };
 
 struct ChannelShuffle {
-  struct Args { Tensor x; int64_t groups = 1; };
+  struct Args {
+    Tensor x;
+    int64_t groups = 1;
+  };
   static constexpr std::string_view name = "channel_shuffle";
-  static constexpr std::string_view doc = "Channels in groups, dealt out so that each new group has some of every old one.";
+  static constexpr std::string_view doc =
+      "Channels in groups, dealt out so that each new group has some of every old one.";
   static constexpr std::string_view example = "rille.channel_shuffle(rille.ones(1, 4, 2, 2), 2)";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "[n, c, ...]"),
                                             field("groups", &Args::groups, "divides c").required()};
   static Tensor compose(const Args& a);
-  static void samples(SampleList& s);
-};
-
-/// Sliding windows of images as columns, and their sum back into images: each other's gradient.
-struct Unfold2d {
-  struct Args {
-    Tensor x;
-    PerDim kernel_size;
-    PerDim dilation = {1}, padding = {0}, stride = {1};
-  };
-  static constexpr std::string_view name = "unfold2d";
-  static constexpr std::string_view doc =
-      "All windows of images as columns: [n, c, h, w] gives [n, c kh kw, windows]. PyTorch's F.unfold.";
-  static constexpr std::string_view example = "rille.unfold2d(rille.ones(1, 2, 4, 4), 2)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "[n, c, h, w] or [c, h, w]"),
-      field("kernel_size", &Args::kernel_size, "of a window").required(),
-      field("dilation", &Args::dilation, "from element to element of a window"),
-      field("padding", &Args::padding, "zeros around the image"),
-      field("stride", &Args::stride, "from window to window")};
-  static Meta infer(const Args& a);
-  static void cpu(const Args& a, Tensor& y);
-  static Args grad(const Back<Unfold2d>& b);
-  static void samples(SampleList& s);
-};
-
-struct Fold2d {
-  struct Args {
-    Tensor x;
-    PerDim output_size, kernel_size;
-    PerDim dilation = {1}, padding = {0}, stride = {1};
-  };
-  static constexpr std::string_view name = "fold2d";
-  static constexpr std::string_view doc =
-      "Images from columns of windows, added where they overlap: the reverse way of unfold2d.";
-  static constexpr std::string_view example = "rille.fold2d(rille.ones(1, 4, 9), {4, 4}, 2)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "[n, c kh kw, windows] or without n"),
-      field("output_size", &Args::output_size, "height and width").required(),
-      field("kernel_size", &Args::kernel_size, "of a window").required(),
-      field("dilation", &Args::dilation, "from element to element of a window"),
-      field("padding", &Args::padding, "zeros around the image"),
-      field("stride", &Args::stride, "from window to window")};
-  static Meta infer(const Args& a);
-  static void cpu(const Args& a, Tensor& y);
-  static Args grad(const Back<Fold2d>& b);
   static void samples(SampleList& s);
 };
 

@@ -157,6 +157,14 @@ Tensor with_history_of(const Tensor& t, Tensor copy) {
   return copy;
 }
 
+void refuse_repeated(const Tensor& dest, std::string_view op) {
+  for (int d = 0; d < dest.rank(); ++d)
+    if (dest.strides()[d] == 0 && dest.shape()[d] > 1)
+      throw fail(Kind::state, "E_INPLACE", "several elements share one place in memory, in dim {}", d + 1)
+          .hint("clone the expanded tensor before writing to it")
+          .op(op);
+}
+
 bool same_look(const Tensor& a, const Tensor& b) {
   return a.offset() == b.offset() && a.shape() == b.shape() && a.strides() == b.strides();
 }
@@ -215,6 +223,7 @@ Tensor call_in_place(const OpInfo& op, const void* given) {
     const Inputs in = examine(op, given);
     const bool taping = (context.flags & kGrad) && in.needs && op.differentiable;
     if (context.flags & kGrad) refuse_leaf(dest, op.in_place_name);
+    refuse_repeated(dest, op.in_place_name);
     if (dest.storage() && dest.storage()->read_only)
       throw fail(Kind::state, "E_READONLY", "the tensor's memory may only be read");
     ArgBlock drawn;

@@ -1,6 +1,7 @@
 #include "ops/cast.h"
 
 #include "core/fail.h"
+#include "cpu/movement.h"
 #include "cpu/pointwise.h"
 #include "ops/families.h"
 #include "ops/pointwise_kernels.h"
@@ -14,9 +15,9 @@ struct Same {
 
 // One pass through a type that holds both sides exactly.
 void copy_values(const Tensor& x, Tensor& y) {
+  if (x.dtype() == y.dtype() && x.shape() == y.shape()) return cpu::copy_strided(y, x);
   const auto exact = [](DType d) { return cpu::compute_type(d); };
   if (exact(x.dtype()) == DType::i64 && !is_float(y.dtype())) return map_as<int64_t, int64_t>(Same{}, y, x);
-  if (x.dtype() == y.dtype() && x.dtype() != DType::f64) return map_as<float, float>(Same{}, y, x);
   const bool narrow = exact(x.dtype()) == DType::f32 && exact(y.dtype()) == DType::f32;
   if (narrow) return map_as<float, float>(Same{}, y, x);
   // i64 to float goes through double: exact to 2^53, and the rounding to float happens once below it.

@@ -11,7 +11,10 @@ namespace rille {
 namespace {
 
 struct Same {
-  template <class A> A operator()(A x) const { return x; }
+  template <class A>
+  A operator()(A x) const {
+    return x;
+  }
 };
 
 template <class A>
@@ -47,7 +50,7 @@ void fill(const Tensor& t, double value) {
   map(Same{}, t.dtype(), y, Tensor::number(value));
 }
 
-// ---- constants -----------------------------------------------------------------------------------
+// ---- constants ---------------------------------------------------------------------------------
 
 Meta Zeros::infer(const Args& a) { return made(a.shape.list, a); }
 void Zeros::cpu(const Args&, Tensor& y) { fill(y, 0); }
@@ -69,7 +72,9 @@ void Empty::samples(SampleList& s) { add_sample<Empty>(s, {.shape = {2, 3}}); }
 
 Meta Full::infer(const Args& a) { return made(a.shape.list, a); }
 void Full::cpu(const Args& a, Tensor& y) { fill(y, a.value); }
-void Full::samples(SampleList& s) { add_sample<Full>(s, {.shape = {2, 3}, .value = 1.5, .dtype = {}, .device = {}}); }
+void Full::samples(SampleList& s) {
+  add_sample<Full>(s, {.shape = {2, 3}, .value = 1.5, .dtype = {}, .device = {}});
+}
 
 Meta ZerosLike::infer(const Args& a) { return alike(a); }
 void ZerosLike::cpu(const Args&, Tensor& y) { fill(y, 0); }
@@ -80,11 +85,15 @@ void ZerosLike::samples(SampleList& s) {
 
 Meta OnesLike::infer(const Args& a) { return alike(a); }
 void OnesLike::cpu(const Args&, Tensor& y) { fill(y, 1); }
-void OnesLike::samples(SampleList& s) { add_sample<OnesLike>(s, {.x = strided(grid({2, 3}, -1, 1))}); }
+void OnesLike::samples(SampleList& s) {
+  add_sample<OnesLike>(s, {.x = strided(grid({2, 3}, -1, 1))});
+}
 
 Meta FullLike::infer(const Args& a) { return alike(a); }
 void FullLike::cpu(const Args& a, Tensor& y) { fill(y, a.value); }
-void FullLike::samples(SampleList& s) { add_sample<FullLike>(s, {.x = grid({2, 3}, -1, 1), .value = -2}); }
+void FullLike::samples(SampleList& s) {
+  add_sample<FullLike>(s, {.x = grid({2, 3}, -1, 1), .value = -2});
+}
 
 Meta EmptyLike::infer(const Args& a) { return alike(a); }
 void EmptyLike::cpu(const Args&, Tensor&) {}
@@ -92,7 +101,9 @@ void EmptyLike::samples(SampleList& s) { add_sample<EmptyLike>(s, {.x = grid({0,
 
 Meta Fill::infer(const Args& a) {
   if (a.value.rank() != 0)
-    throw shape_error("value must be one element without dims, got shape {}", to_string(a.value.shape())).of("value");
+    throw shape_error("value must be one element without dims, got shape {}",
+                      to_string(a.value.shape()))
+        .of("value");
   return like(a.x);
 }
 void Fill::cpu(const Args& a, Tensor& y) {
@@ -110,24 +121,27 @@ void Zero::cpu(const Args&, Tensor& y) { fill(y, 0); }
 Zero::Args Zero::grad(const Back<Zero>& b) { return {.x = zeros_like(b.dy)}; }
 void Zero::samples(SampleList& s) { unary_samples<Zero>(s, -1, 1); }
 
-// ---- ranges --------------------------------------------------------------------------------------
+// ---- ranges ------------------------------------------------------------------------------------
 
 namespace {
 
 bool counts_integers(const Arange::Args& a) {
-  return !is_float(a.first.dtype()) && !is_float(a.last.dtype()) && (!a.step || !is_float(a.step->dtype()));
+  return !is_float(a.first.dtype()) && !is_float(a.last.dtype()) &&
+         (!a.step || !is_float(a.step->dtype()));
 }
 
 // How many numbers there are, as Lua's for counts them; a last one that is missed by rounding alone
 // is taken in.
 int64_t range_count(const Arange::Args& a) {
   if (counts_integers(a)) {
-    const int64_t step = a.step ? a.step->item_int() : 1, first = a.first.item_int(), last = a.last.item_int();
+    const int64_t step = a.step ? a.step->item_int() : 1, first = a.first.item_int(),
+                  last = a.last.item_int();
     if (step == 0) throw arg_error("step must not be 0");
     if (step > 0 ? last < first : last > first) return 0;
     const uint64_t span = step > 0 ? static_cast<uint64_t>(last) - static_cast<uint64_t>(first)
                                    : static_cast<uint64_t>(first) - static_cast<uint64_t>(last);
-    const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
+    const uint64_t stride =
+        step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
     return static_cast<int64_t>(std::min<uint64_t>(span / stride, INT64_MAX - 1)) + 1;
   }
   const double step = a.step ? a.step->item() : 1, first = a.first.item(), last = a.last.item();
@@ -162,7 +176,10 @@ void Arange::samples(SampleList& s) {
   const auto integer = [](int64_t v) { return Tensor::number(v); };
   add_sample<Arange>(s, {.first = integer(1), .last = integer(5)});
   add_sample<Arange>(s, {.first = integer(5), .last = integer(-2), .step = integer(-3)});
-  add_sample<Arange>(s, {.first = integer(0), .last = Tensor::number(0.3), .step = Tensor::number(0.1), .dtype = DType::f64});
+  add_sample<Arange>(s, {.first = integer(0),
+                         .last = Tensor::number(0.3),
+                         .step = Tensor::number(0.1),
+                         .dtype = DType::f64});
   add_sample<Arange>(s, {.first = integer(2), .last = integer(1)});
 }
 
@@ -172,7 +189,8 @@ namespace {
 double spaced(double first, double last, int64_t count, int64_t i) {
   if (count == 1) return first;
   const double step = (last - first) / static_cast<double>(count - 1);
-  return i < count / 2 ? first + step * static_cast<double>(i) : last - step * static_cast<double>(count - 1 - i);
+  return i < count / 2 ? first + step * static_cast<double>(i)
+                       : last - step * static_cast<double>(count - 1 - i);
 }
 
 void check_count(int64_t count) {
@@ -223,12 +241,17 @@ namespace {
 struct Stretch {
   int64_t first, behind;
 };
-Stretch lower(int64_t i, int64_t cols, int64_t offset) { return {0, std::clamp<int64_t>(i + offset + 1, 0, cols)}; }
-Stretch upper(int64_t i, int64_t cols, int64_t offset) { return {std::clamp<int64_t>(i + offset, 0, cols), cols}; }
+Stretch lower(int64_t i, int64_t cols, int64_t offset) {
+  return {0, std::clamp<int64_t>(i + offset + 1, 0, cols)};
+}
+Stretch upper(int64_t i, int64_t cols, int64_t offset) {
+  return {std::clamp<int64_t>(i + offset, 0, cols), cols};
+}
 
 template <class A>
 Meta triangle_meta(const A& a, Stretch (*part)(int64_t, int64_t, int64_t)) {
-  if (a.rows < 0 || a.cols < 0) throw arg_error("sizes must not be negative, got {} and {}", a.rows, a.cols);
+  if (a.rows < 0 || a.cols < 0)
+    throw arg_error("sizes must not be negative, got {} and {}", a.rows, a.cols);
   int64_t n = 0;
   for (int64_t i = 0; i < a.rows; ++i) {
     const Stretch s = part(i, a.cols, a.offset);
@@ -266,7 +289,7 @@ void TriuIndices::samples(SampleList& s) {
   add_sample<TriuIndices>(s, {.rows = 3, .cols = 2, .offset = 1});
 }
 
-// ---- for other ops -------------------------------------------------------------------------------
+// ---- for other ops -----------------------------------------------------------------------------
 
 Tensor full(const Shape& shape, double value, DType dtype, Device device) {
   return call<Full>({.shape = Sizes(shape), .value = value, .dtype = dtype, .device = device});
@@ -275,8 +298,8 @@ Tensor zeros_like(const Tensor& t) { return full(t.shape(), 0, t.dtype(), t.devi
 Tensor ones_like(const Tensor& t) { return full(t.shape(), 1, t.dtype(), t.device()); }
 
 OpFamily family_create() {
-  return list_ops(OpList<Zeros, Ones, Empty, Full, ZerosLike, OnesLike, FullLike, EmptyLike, Fill, Zero, Arange,
-                         Linspace, Logspace, Eye, TrilIndices, TriuIndices>{},
+  return list_ops(OpList<Zeros, Ones, Empty, Full, ZerosLike, OnesLike, FullLike, EmptyLike, Fill,
+                         Zero, Arange, Linspace, Logspace, Eye, TrilIndices, TriuIndices>{},
                   "create");
 }
 

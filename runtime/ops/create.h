@@ -14,9 +14,10 @@ struct Zeros {
   static constexpr std::string_view name = "zeros";
   static constexpr std::string_view doc = "A tensor of that shape, every element 0.";
   static constexpr std::string_view example = "rille.zeros(2, 3)";
-  static constexpr auto fields = std::tuple{
-      field("shape", &Args::shape, "sizes"), field("dtype", &Args::dtype, "default: the default dtype"),
-      field("device", &Args::device, "default: the default device")};
+  static constexpr auto fields =
+      std::tuple{field("shape", &Args::shape, "sizes"),
+                 field("dtype", &Args::dtype, "default: the default dtype"),
+                 field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -32,9 +33,10 @@ struct Ones {
   static constexpr std::string_view name = "ones";
   static constexpr std::string_view doc = "A tensor of that shape, every element 1.";
   static constexpr std::string_view example = "rille.ones(2, 3, { dtype = 'i64' })";
-  static constexpr auto fields = std::tuple{
-      field("shape", &Args::shape, "sizes"), field("dtype", &Args::dtype, "default: the default dtype"),
-      field("device", &Args::device, "default: the default device")};
+  static constexpr auto fields =
+      std::tuple{field("shape", &Args::shape, "sizes"),
+                 field("dtype", &Args::dtype, "default: the default dtype"),
+                 field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -48,11 +50,13 @@ struct Empty {
     std::optional<Device> device = {};
   };
   static constexpr std::string_view name = "empty";
-  static constexpr std::string_view doc = "A tensor of that shape with whatever its memory held before.";
+  static constexpr std::string_view doc =
+      "A tensor of that shape with whatever its memory held before.";
   static constexpr std::string_view example = "rille.empty(2, 3):fill_(1)";
-  static constexpr auto fields = std::tuple{
-      field("shape", &Args::shape, "sizes"), field("dtype", &Args::dtype, "default: the default dtype"),
-      field("device", &Args::device, "default: the default device")};
+  static constexpr auto fields =
+      std::tuple{field("shape", &Args::shape, "sizes"),
+                 field("dtype", &Args::dtype, "default: the default dtype"),
+                 field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -69,16 +73,18 @@ struct Full {
   static constexpr std::string_view name = "full";
   static constexpr std::string_view doc = "A tensor of that shape, every element the same value.";
   static constexpr std::string_view example = "rille.full({2, 3}, 7)";
-  static constexpr auto fields = std::tuple{
-      field("shape", &Args::shape, "sizes").required(), field("value", &Args::value, "of every element").required(),
-      field("dtype", &Args::dtype, "default: the default dtype"), field("device", &Args::device, "default: the default device")};
+  static constexpr auto fields =
+      std::tuple{field("shape", &Args::shape, "sizes").required(),
+                 field("value", &Args::value, "of every element").required(),
+                 field("dtype", &Args::dtype, "default: the default dtype"),
+                 field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
 };
 
-// ---- in the image of another ---------------------------------------------------------------------
+// ---- in the image of another -------------------------------------------------------------------
 
 struct ZerosLike {
   struct Args {
@@ -124,11 +130,14 @@ struct FullLike {
     std::optional<Device> device = {};
   };
   static constexpr std::string_view name = "full_like";
-  static constexpr std::string_view doc = "A tensor in the shape of x, every element the same value.";
+  static constexpr std::string_view doc =
+      "A tensor in the shape of x, every element the same value.";
   static constexpr std::string_view example = "rille.full_like(rille.zeros(2), 7)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "gives shape, dtype and device"), field("value", &Args::value, "of every element").required(),
-      field("dtype", &Args::dtype, "default: that of x"), field("device", &Args::device, "default: that of x")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "gives shape, dtype and device"),
+                 field("value", &Args::value, "of every element").required(),
+                 field("dtype", &Args::dtype, "default: that of x"),
+                 field("device", &Args::device, "default: that of x")};
   static constexpr bool differentiable = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -142,7 +151,8 @@ struct EmptyLike {
     std::optional<Device> device = {};
   };
   static constexpr std::string_view name = "empty_like";
-  static constexpr std::string_view doc = "A tensor in the shape of x with whatever its memory held before.";
+  static constexpr std::string_view doc =
+      "A tensor in the shape of x with whatever its memory held before.";
   static constexpr std::string_view example = "rille.empty_like(rille.ones(2)):fill_(3)";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "gives shape, dtype and device"),
                                             field("dtype", &Args::dtype, "default: that of x"),
@@ -154,12 +164,15 @@ struct EmptyLike {
 };
 
 struct Fill {
-  struct Args { Tensor x, value; };
+  struct Args {
+    Tensor x, value;
+  };
   static constexpr std::string_view name = "fill";
   static constexpr std::string_view doc = "x with every element the same value; fill_ writes it.";
   static constexpr std::string_view example = "rille.ones(2):fill(5)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("value", &Args::value, "a number or a tensor of one element").number()};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"),
+                 field("value", &Args::value, "a number or a tensor of one element").number()};
   static constexpr bool in_place = true, strided_out = true, broadcasts = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -168,7 +181,9 @@ struct Fill {
 };
 
 struct Zero {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "zero";
   static constexpr std::string_view doc = "Zeros in the place of x; zero_ writes them.";
   static constexpr std::string_view example = "rille.ones(2):zero()";
@@ -180,7 +195,7 @@ struct Zero {
   static void samples(SampleList& s);
 };
 
-// ---- ranges --------------------------------------------------------------------------------------
+// ---- ranges ------------------------------------------------------------------------------------
 
 struct Arange {
   struct Args {
@@ -191,12 +206,15 @@ struct Arange {
   };
   static constexpr std::string_view name = "arange";
   static constexpr std::string_view doc =
-      "The numbers from first to last, both included, step apart, as Lua's for counts. Integers give i64.";
+      "The numbers from first to last, both included, step apart, as Lua's for counts. Integers "
+      "give i64.";
   static constexpr std::string_view example = "rille.arange(1, 10, 3)";
-  static constexpr auto fields = std::tuple{
-      field("first", &Args::first, "the first number").number(), field("last", &Args::last, "not passed").number(),
-      field("step", &Args::step, "default: 1").number(), field("dtype", &Args::dtype, "default: i64 or the default dtype"),
-      field("device", &Args::device, "default: the default device")};
+  static constexpr auto fields =
+      std::tuple{field("first", &Args::first, "the first number").number(),
+                 field("last", &Args::last, "not passed").number(),
+                 field("step", &Args::step, "default: 1").number(),
+                 field("dtype", &Args::dtype, "default: i64 or the default dtype"),
+                 field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false, differentiable = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -211,12 +229,15 @@ struct Linspace {
     std::optional<Device> device = {};
   };
   static constexpr std::string_view name = "linspace";
-  static constexpr std::string_view doc = "Evenly spaced numbers from first to last, both included.";
+  static constexpr std::string_view doc =
+      "Evenly spaced numbers from first to last, both included.";
   static constexpr std::string_view example = "rille.linspace(0, 1, 5)";
-  static constexpr auto fields = std::tuple{
-      field("first", &Args::first, "the first number").required(), field("last", &Args::last, "the last one").required(),
-      field("count", &Args::count, "how many").required(), field("dtype", &Args::dtype, "default: the default dtype"),
-      field("device", &Args::device, "default: the default device")};
+  static constexpr auto fields =
+      std::tuple{field("first", &Args::first, "the first number").required(),
+                 field("last", &Args::last, "the last one").required(),
+                 field("count", &Args::count, "how many").required(),
+                 field("dtype", &Args::dtype, "default: the default dtype"),
+                 field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -232,13 +253,16 @@ struct Logspace {
     std::optional<Device> device = {};
   };
   static constexpr std::string_view name = "logspace";
-  static constexpr std::string_view doc = "Powers of a base with evenly spaced exponents from first to last.";
+  static constexpr std::string_view doc =
+      "Powers of a base with evenly spaced exponents from first to last.";
   static constexpr std::string_view example = "rille.logspace(0, 2, 3)";
-  static constexpr auto fields = std::tuple{
-      field("first", &Args::first, "the first exponent").required(), field("last", &Args::last, "the last one").required(),
-      field("count", &Args::count, "how many").required(), field("base", &Args::base, "of the powers"),
-      field("dtype", &Args::dtype, "default: the default dtype"),
-      field("device", &Args::device, "default: the default device")};
+  static constexpr auto fields =
+      std::tuple{field("first", &Args::first, "the first exponent").required(),
+                 field("last", &Args::last, "the last one").required(),
+                 field("count", &Args::count, "how many").required(),
+                 field("base", &Args::base, "of the powers"),
+                 field("dtype", &Args::dtype, "default: the default dtype"),
+                 field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -255,10 +279,10 @@ struct Eye {
   static constexpr std::string_view name = "eye";
   static constexpr std::string_view doc = "A matrix with ones on its diagonal.";
   static constexpr std::string_view example = "rille.eye(2, 3)";
-  static constexpr auto fields =
-      std::tuple{field("n", &Args::n, "rows").required(), field("m", &Args::m, "columns; default: n"),
-                 field("dtype", &Args::dtype, "default: the default dtype"),
-                 field("device", &Args::device, "default: the default device")};
+  static constexpr auto fields = std::tuple{
+      field("n", &Args::n, "rows").required(), field("m", &Args::m, "columns; default: n"),
+      field("dtype", &Args::dtype, "default: the default dtype"),
+      field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -274,9 +298,11 @@ struct TrilIndices {
   static constexpr std::string_view doc =
       "Ids, counted from 0, of the lower triangle: one row of row ids, one of column ids.";
   static constexpr std::string_view example = "rille.tril_indices(2, 2)";
-  static constexpr auto fields = std::tuple{
-      field("rows", &Args::rows, "of the matrix").required(), field("cols", &Args::cols, "of the matrix").required(),
-      field("offset", &Args::offset, "last diagonal"), field("device", &Args::device, "default: the default device")};
+  static constexpr auto fields =
+      std::tuple{field("rows", &Args::rows, "of the matrix").required(),
+                 field("cols", &Args::cols, "of the matrix").required(),
+                 field("offset", &Args::offset, "last diagonal"),
+                 field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -292,9 +318,11 @@ struct TriuIndices {
   static constexpr std::string_view doc =
       "Ids, counted from 0, of the upper triangle: one row of row ids, one of column ids.";
   static constexpr std::string_view example = "rille.triu_indices(2, 2)";
-  static constexpr auto fields = std::tuple{
-      field("rows", &Args::rows, "of the matrix").required(), field("cols", &Args::cols, "of the matrix").required(),
-      field("offset", &Args::offset, "first diagonal"), field("device", &Args::device, "default: the default device")};
+  static constexpr auto fields =
+      std::tuple{field("rows", &Args::rows, "of the matrix").required(),
+                 field("cols", &Args::cols, "of the matrix").required(),
+                 field("offset", &Args::offset, "first diagonal"),
+                 field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);

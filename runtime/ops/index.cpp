@@ -16,23 +16,29 @@ namespace rille {
 namespace {
 
 void check_integers(const Tensor& ids) {
-  if (!is_integer(ids.dtype())) throw dtype_error("ids must be integers, got {}", name(ids.dtype())).of("index");
+  if (!is_integer(ids.dtype()))
+    throw dtype_error("ids must be integers, got {}", name(ids.dtype())).of("index");
 }
 
-Tensor zeros_for(const Tensor& x, const Tensor& dy) { return full(x.shape(), 0, dy.dtype(), dy.device()); }
+Tensor zeros_for(const Tensor& x, const Tensor& dy) {
+  return full(x.shape(), 0, dy.dtype(), dy.device());
+}
 
 }  // namespace
 
-// ---- index_select --------------------------------------------------------------------------------
+// ---- index_select ------------------------------------------------------------------------------
 
 Meta IndexSelect::infer(const Args& a) {
   const int dim = axis(a.dim.value, a.x.rank());
   check_integers(a.index);
   if (a.index.rank() > 1)
-    throw shape_error("ids must have one dim, got shape {}", to_string(a.index.shape())).of("index");
+    throw shape_error("ids must have one dim, got shape {}", to_string(a.index.shape()))
+        .of("index");
   Shape shape = a.x.shape();
-  if (a.x.rank() > 0) shape[dim] = a.index.numel();
-  else if (a.index.numel() != 1) throw shape_error("a tensor without dims takes one id").of("index");
+  if (a.x.rank() > 0)
+    shape[dim] = a.index.numel();
+  else if (a.index.numel() != 1)
+    throw shape_error("a tensor without dims takes one id").of("index");
   return meta_of(shape, a.x.dtype(), a.x);
 }
 void IndexSelect::cpu(const Args& a, Tensor& y) {
@@ -60,16 +66,19 @@ void IndexSelect::cpu(const Args& a, Tensor& y) {
 }
 IndexSelect::Args IndexSelect::grad(const Back<IndexSelect>& b) {
   if (b.a.x.rank() == 0) return {.x = b.dy, .dim = {}, .index = {}};
-  return {.x = index_add(zeros_for(b.a.x, b.dy), b.a.dim.value, b.a.index, b.dy), .dim = {}, .index = {}};
+  return {.x = index_add(zeros_for(b.a.x, b.dy), b.a.dim.value, b.a.index, b.dy),
+          .dim = {},
+          .index = {}};
 }
 void IndexSelect::samples(SampleList& s) {
   add_sample<IndexSelect>(s, {.x = grid({4, 3}, -1, 1), .dim = {0}, .index = ids({5}, 4)});
-  add_sample<IndexSelect>(s, {.x = strided(grid({2, 3, 2}, -1, 1)), .dim = {1}, .index = ids({4}, 3)});
+  add_sample<IndexSelect>(s,
+                          {.x = strided(grid({2, 3, 2}, -1, 1)), .dim = {1}, .index = ids({4}, 3)});
   add_sample<IndexSelect>(s, {.x = grid({2, 3}, -1, 1), .dim = {-1}, .index = ids({}, 3)});
   add_sample<IndexSelect>(s, {.x = grid({2, 3}, -1, 1), .dim = {0}, .index = ids({0}, 2)});
 }
 
-// ---- gather --------------------------------------------------------------------------------------
+// ---- gather ------------------------------------------------------------------------------------
 
 Meta Gather::infer(const Args& a) {
   const int dim = axis(a.dim.value, a.x.rank());
@@ -83,10 +92,13 @@ void Gather::cpu(const Args& a, Tensor& y) {
     checked_ids(a.index, 1, 0, false);
     return cpu::copy_strided(y, a.x);
   }
-  if (y.numel() > 0) cpu::gather_lines(a.x, dim, checked_ids(a.index, a.x.shape()[dim], dim, false), y);
+  if (y.numel() > 0)
+    cpu::gather_lines(a.x, dim, checked_ids(a.index, a.x.shape()[dim], dim, false), y);
 }
 Gather::Args Gather::grad(const Back<Gather>& b) {
-  return {.x = scatter_add(zeros_for(b.a.x, b.dy), b.a.dim.value, b.a.index, b.dy), .dim = {}, .index = {}};
+  return {.x = scatter_add(zeros_for(b.a.x, b.dy), b.a.dim.value, b.a.index, b.dy),
+          .dim = {},
+          .index = {}};
 }
 void Gather::samples(SampleList& s) {
   add_sample<Gather>(s, {.x = grid({3, 4}, -1, 1), .dim = {0}, .index = ids({2, 4}, 3)});
@@ -119,10 +131,11 @@ Tensor Take::compose(const Args& a) { return index(reshape(a.x, {-1}), {a.index}
 void Take::samples(SampleList& s) {
   const std::vector<double> from_end{-1, 0, 4};
   add_sample<Take>(s, {.x = grid({3, 4}, -1, 1), .index = ids({2, 3}, 12)});
-  add_sample<Take>(s, {.x = strided(grid({2, 3}, -1, 1)), .index = Tensor::of(from_end, {3}, DType::i64)});
+  add_sample<Take>(
+      s, {.x = strided(grid({2, 3}, -1, 1)), .index = Tensor::of(from_end, {3}, DType::i64)});
 }
 
-// ---- index ---------------------------------------------------------------------------------------
+// ---- index -------------------------------------------------------------------------------------
 
 Tensor Index::compose(const Args& a) {
   const IdList ids = without_masks(a.x, a.indices, a.dims);
@@ -144,21 +157,30 @@ void IndexIds::cpu(const Args& a, Tensor& y) {
   if (y.numel() > 0) cpu::take_rows(p.rows, a.x, y);
 }
 IndexIds::Args IndexIds::grad(const Back<IndexIds>& b) {
-  return {.x = call<IndexPut>({.x = zeros_for(b.a.x, b.dy), .indices = b.a.indices, .source = b.dy, .accumulate = true,
+  return {.x = call<IndexPut>({.x = zeros_for(b.a.x, b.dy),
+                               .indices = b.a.indices,
+                               .source = b.dy,
+                               .accumulate = true,
                                .dims = b.a.dims}),
-          .indices = {}, .dims = {}};
+          .indices = {},
+          .dims = {}};
 }
 void IndexIds::samples(SampleList& s) {
   const std::vector<double> from_end{-1, 0};
   const Tensor ends = Tensor::of(from_end, {2}, DType::i64);
-  add_sample<IndexIds>(s, {.x = grid({3, 4}, -1, 1), .indices = {ends, ids({3, 1}, 4)}, .dims = {}});
-  add_sample<IndexIds>(s, {.x = grid({2, 3, 2}, -1, 1), .indices = {ends, ids({2}, 2)}, .dims = {0, 2}});
-  add_sample<IndexIds>(s, {.x = strided(grid({2, 3, 2}, -1, 1)), .indices = {ids({}, 2), ids({3}, 3)}, .dims = {2, 1}});
+  add_sample<IndexIds>(s,
+                       {.x = grid({3, 4}, -1, 1), .indices = {ends, ids({3, 1}, 4)}, .dims = {}});
+  add_sample<IndexIds>(
+      s, {.x = grid({2, 3, 2}, -1, 1), .indices = {ends, ids({2}, 2)}, .dims = {0, 2}});
+  add_sample<IndexIds>(
+      s,
+      {.x = strided(grid({2, 3, 2}, -1, 1)), .indices = {ids({}, 2), ids({3}, 3)}, .dims = {2, 1}});
   add_sample<IndexIds>(s, {.x = grid({3, 2}, -1, 1), .indices = {ids({0}, 3)}, .dims = {}});
 }
 
 Tensor MaskedSelect::compose(const Args& a) {
-  if (a.mask.dtype() != DType::boolean) throw dtype_error("mask must be bool, got {}", rille::name(a.mask.dtype())).of("mask");
+  if (a.mask.dtype() != DType::boolean)
+    throw dtype_error("mask must be bool, got {}", rille::name(a.mask.dtype())).of("mask");
   const Shape shape = broadcast(a.x.shape(), a.mask.shape());
   const Tensor x = reshape(expand(a.x, shape), {-1}), mask = reshape(expand(a.mask, shape), {-1});
   return index_select(x, 0, mask_ids(mask)[0]);
@@ -169,7 +191,7 @@ void MaskedSelect::samples(SampleList& s) {
   add_sample<MaskedSelect>(s, {.x = grid({}, -1, 1), .mask = mask({})});
 }
 
-// ---- what is not zero ----------------------------------------------------------------------------
+// ---- what is not zero --------------------------------------------------------------------------
 
 Meta Argwhere::infer(const Args& a) { return meta_of({0, a.x.rank()}, DType::i64, a.x); }
 void Argwhere::cpu(const Args& a, Tensor& y) {
@@ -197,18 +219,21 @@ void Nonzero::samples(SampleList& s) {
 
 Tensor OneHot::compose(const Args& a) {
   check_integers(a.x);
-  if (a.classes == 0 || a.classes < -1) throw arg_error("classes must be positive, or -1, got {}", a.classes);
+  if (a.classes == 0 || a.classes < -1)
+    throw arg_error("classes must be positive, or -1, got {}", a.classes);
   int64_t classes = a.classes;
   if (classes == -1) {
     if (a.x.is_meta())
       throw fail(Kind::device, "E_NO_KERNEL", "needs 'classes': meta tensors have no largest id");
     if (a.x.numel() == 0) throw arg_error("needs 'classes' where there are no ids");
-    for (int64_t i = 0; i < a.x.numel(); ++i) classes = std::max(classes, static_cast<int64_t>(a.x.at(i)) + 1);
+    for (int64_t i = 0; i < a.x.numel(); ++i)
+      classes = std::max(classes, static_cast<int64_t>(a.x.at(i)) + 1);
   }
   Shape shape = a.x.shape();
   shape.push_back(std::max<int64_t>(classes, 1));
   const Tensor zeros = full(shape, 0, DType::i64, a.x.device());
-  return call<Scatter>({.x = zeros, .dim = {-1}, .index = unsqueeze(a.x, -1), .source = Tensor::number(int64_t{1})});
+  return call<Scatter>(
+      {.x = zeros, .dim = {-1}, .index = unsqueeze(a.x, -1), .source = Tensor::number(int64_t{1})});
 }
 void OneHot::samples(SampleList& s) {
   add_sample<OneHot>(s, {.x = ids({2, 3}, 4)});
@@ -216,7 +241,7 @@ void OneHot::samples(SampleList& s) {
   add_sample<OneHot>(s, {.x = ids({0}, 4), .classes = 2});
 }
 
-// ---- for other ops -------------------------------------------------------------------------------
+// ---- for other ops -----------------------------------------------------------------------------
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& ids) {
   return call<IndexSelect>({.x = x, .dim = {dim}, .index = ids});
@@ -227,10 +252,13 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& ids) {
 Tensor index(const Tensor& x, const std::vector<Tensor>& indices, const Axes& dims) {
   return call<Index>({.x = x, .indices = indices, .dims = dims});
 }
-std::vector<Tensor> mask_ids(const Tensor& mask) { return call<Nonzero>({.x = mask, .as_tuple = true}); }
+std::vector<Tensor> mask_ids(const Tensor& mask) {
+  return call<Nonzero>({.x = mask, .as_tuple = true});
+}
 
 OpFamily family_index() {
-  return list_ops(OpList<IndexSelect, Gather, TakeAlong, Take, Index, IndexIds, MaskedSelect, Argwhere, Nonzero, OneHot>{},
+  return list_ops(OpList<IndexSelect, Gather, TakeAlong, Take, Index, IndexIds, MaskedSelect,
+                         Argwhere, Nonzero, OneHot>{},
                   "index");
 }
 

@@ -30,7 +30,8 @@ std::string shown_position(int64_t i, const Shape& shape) {
 }  // namespace
 
 Tensor checked_ids(const Tensor& given, int64_t n, int dim, bool negative_too) {
-  if (!is_integer(given.dtype())) throw dtype_error("ids must be integers, got {}", name(given.dtype())).of("index");
+  if (!is_integer(given.dtype()))
+    throw dtype_error("ids must be integers, got {}", name(given.dtype())).of("index");
   const NoGrad quiet;
   // Repeated dims (expanded ids) are looked at once.
   Shape once = given.shape();
@@ -67,11 +68,14 @@ Shape IndexShapes::result() const {
 IndexShapes index_shapes(const Tensor& x, const std::vector<Tensor>& indices, const Axes& given) {
   const int n = static_cast<int>(indices.size());
   if (n > x.rank()) throw shape_error("{} indices for a tensor of {} dims", n, x.rank()).of("x");
-  if (!given.all && given.list.size() != n) throw arg_error("{} indices, but {} dims", n, given.list.size());
+  if (!given.all && given.list.size() != n)
+    throw arg_error("{} indices, but {} dims", n, given.list.size());
   std::vector<int> dims, order(static_cast<size_t>(n));
   for (int k = 0; k < n; ++k) dims.push_back(given.all ? k : axis(given.list[k], x.rank()));
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return dims[static_cast<size_t>(a)] < dims[static_cast<size_t>(b)]; });
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return dims[static_cast<size_t>(a)] < dims[static_cast<size_t>(b)];
+  });
   IndexShapes s;
   for (const int k : order) {
     const int d = dims[static_cast<size_t>(k)];
@@ -105,7 +109,8 @@ IndexPlan index_plan(const Tensor& x, const std::vector<Tensor>& indices, const 
   for (int k = 0; k < s.dims.size(); ++k) {
     const int d = static_cast<int>(s.dims[k]);
     const int64_t n = x.shape()[d], step = x.strides()[d];
-    const Tensor ids = checked_ids(indices[static_cast<size_t>(s.order[static_cast<size_t>(k)])], n, d, true);
+    const Tensor ids =
+        checked_ids(indices[static_cast<size_t>(s.order[static_cast<size_t>(k)])], n, d, true);
     const Strides strides = broadcast_strides(ids.shape(), ids.strides(), s.ids);
     const int64_t* id = ids.data_as<int64_t>();
     cpu::Walk<1> walk(s.ids, {&strides});
@@ -158,8 +163,8 @@ IdList without_masks(const Tensor& x, const std::vector<Tensor>& indices, const 
     bool fits = d + index.rank() <= x.rank();
     for (int m = 0; fits && m < index.rank(); ++m) fits = index.shape()[m] == x.shape()[d + m];
     if (!fits)
-      throw shape_error("a mask of shape {} does not fit {} from dim {} on", to_string(index.shape()),
-                        to_string(x.shape()), d + 1)
+      throw shape_error("a mask of shape {} does not fit {} from dim {} on",
+                        to_string(index.shape()), to_string(x.shape()), d + 1)
           .of("x");
     for (Tensor& ids : mask_ids(index)) {
       out.indices.push_back(std::move(ids));

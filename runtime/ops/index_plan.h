@@ -1,5 +1,5 @@
-// What advanced indexing works out before it moves anything: which dims are addressed, the shape that
-// the ids have together, and where each of them points. For ops/index.cpp and ops/scatter.cpp.
+// What advanced indexing works out before it moves anything: which dims are addressed, the shape
+// that the ids have together, and where each of them points. For ops/index.cpp and ops/scatter.cpp.
 #pragma once
 #include "cpu/indexing.h"
 #include "ops/op_info.h"
@@ -8,10 +8,10 @@ namespace rille {
 
 /// Shapes only: enough to foretell the result.
 struct IndexShapes {
-  Dims dims;              // addressed, rising
-  std::vector<int> order; // which index stands for each of them
-  Shape ids;              // their common shape
-  Shape outer, inner;     // sizes of the other dims before and after the ids' in the result
+  Dims dims;                    // addressed, rising
+  std::vector<int> order;       // which index stands for each of them
+  Shape ids;                    // their common shape
+  Shape outer, inner;           // sizes of the other dims before and after the ids' in the result
   Dims outer_dims, inner_dims;  // which dims of x these are
   Shape result() const;
 };

@@ -23,7 +23,8 @@ Tensor as_wanted(const Tensor& mask, bool additive, std::optional<DType> dtype) 
 }
 
 void check_integers(const Tensor& t, std::string_view what) {
-  if (!is_integer(t.dtype())) throw dtype_error("'{}' must hold integers, got {}", what, name(t.dtype())).of(what);
+  if (!is_integer(t.dtype()))
+    throw dtype_error("'{}' must hold integers, got {}", what, name(t.dtype())).of(what);
 }
 
 }  // namespace
@@ -64,10 +65,12 @@ Tensor LengthsToMask::compose(const Args& a) {
   if (!a.max) {
     if (a.lengths.is_meta())
       throw fail(Kind::device, "E_NO_KERNEL", "needs 'max': meta tensors have no largest length");
-    for (int64_t i = 0; i < a.lengths.numel(); ++i) max = std::max(max, static_cast<int64_t>(a.lengths.at(i)));
+    for (int64_t i = 0; i < a.lengths.numel(); ++i)
+      max = std::max(max, static_cast<int64_t>(a.lengths.at(i)));
   }
   if (max < 0) throw arg_error("max must not be negative, got {}", max);
-  const Tensor places = call<Arange>({.first = Tensor::number(int64_t{0}), .last = Tensor::number(max - 1),
+  const Tensor places = call<Arange>({.first = Tensor::number(int64_t{0}),
+                                      .last = Tensor::number(max - 1),
                                       .device = a.lengths.device()});
   return call<Lt>({.x = places, .y = unsqueeze(a.lengths, -1)});
 }

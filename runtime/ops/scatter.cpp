@@ -13,6 +13,7 @@
 #include "ops/index.h"
 #include "ops/index_plan.h"
 #include "ops/pointwise_kernels.h"
+#include "ops/scatter_parts.h"
 #include "ops/slice.h"
 #include "ops/view.h"
 
@@ -22,19 +23,22 @@ using cpu::Combine;
 
 void check_index_fits(const Tensor& index, const Tensor& t, int free_dim, std::string_view name) {
   bool fits = index.rank() == t.rank();
-  for (int d = 0; fits && d < t.rank(); ++d) fits = d == free_dim || index.shape()[d] <= t.shape()[d];
+  for (int d = 0; fits && d < t.rank(); ++d)
+    fits = d == free_dim || index.shape()[d] <= t.shape()[d];
   if (!fits)
-    throw shape_error("index of shape {} does not fit {} of shape {}", to_string(index.shape()), name,
-                      to_string(t.shape()))
+    throw shape_error("index of shape {} does not fit {} of shape {}", to_string(index.shape()),
+                      name, to_string(t.shape()))
         .of("index", name);
 }
 
 namespace {
 
 Meta checked(const Tensor& x, const Tensor& index, const Tensor& source) {
-  if (!is_integer(index.dtype())) throw dtype_error("ids must be integers, got {}", name(index.dtype())).of("index");
+  if (!is_integer(index.dtype()))
+    throw dtype_error("ids must be integers, got {}", name(index.dtype())).of("index");
   if (!source.is_number() && source.dtype() != x.dtype())
-    throw dtype_error("needs values of {}, got {}", name(x.dtype()), name(source.dtype())).of("x", "source");
+    throw dtype_error("needs values of {}, got {}", name(x.dtype()), name(source.dtype()))
+        .of("x", "source");
   return like(x);
 }
 
@@ -42,9 +46,11 @@ void start_from(const Tensor& y, const Tensor& x) {
   if (y.numel() > 0 && y.data() != x.data()) cpu::copy_strided(y, x);
 }
 
-// Runs f(sums) on a copy of x (or y itself, holding x) in a type that can sum, and stores it in y.
-template <class F>
-void in_wide_type(const Tensor& y, const Tensor& x, F&& f) {
+Tensor one_dim(const Tensor& t) { return t.rank() > 0 ? t : t.alias({1}, {1}, t.offset()); }
+
+}  // namespace
+
+void in_wide_type(const Tensor& y, const Tensor& x, FunctionRef<void(const Tensor&)> f) {
   const DType wide = cpu::compute_type(y.dtype());
   if (wide == y.dtype()) {
     start_from(y, x);
@@ -56,10 +62,8 @@ void in_wide_type(const Tensor& y, const Tensor& x, F&& f) {
   }
 }
 
-Tensor one_dim(const Tensor& t) { return t.rank() > 0 ? t : t.alias({1}, {1}, t.offset()); }
-
-// The ids and values of the scatter family along one dim.
-void scatter_into(const Tensor& y, Axis given, const Tensor& index, const Tensor& source, Combine how) {
+void scatter_into(const Tensor& y, Axis given, const Tensor& index, const Tensor& source,
+                  Combine how) {
   const Tensor to = one_dim(y), ids = one_dim(index);
   const int dim = axis(given.value, to.rank());
   const Tensor checked = checked_ids(ids, to.shape()[dim], dim, false);
@@ -68,7 +72,6 @@ void scatter_into(const Tensor& y, Axis given, const Tensor& index, const Tensor
   cpu::scatter_lines(to, dim, checked, values, how);
 }
 
-// dy at the ids, in the shape of source: what lies beyond index gets zeros.
 Tensor gathered(const Tensor& dy, Axis dim, const Tensor& index, const Tensor& source) {
   const Tensor ds = gather(dy, dim.value, index);
   if (ds.shape() == source.shape()) return ds;
@@ -84,9 +87,7 @@ Tensor with_zeros(const Tensor& dy, Axis dim, const Tensor& index) {
   return scatter(dy, dim.value, index, Tensor::number(0.0));
 }
 
-}  // namespace
-
-// ---- scatter -------------------------------------------------------------------------------------
+// ---- scatter -----------------------------------------------------------------------------------
 
 Meta Scatter::infer(const Args& a) {
   const int dim = axis(a.dim.value, a.x.rank());
@@ -108,11 +109,22 @@ Scatter::Args Scatter::grad(const Back<Scatter>& b) {
 }
 void Scatter::samples(SampleList& s) {
   const Tensor turned = Tensor::of(std::vector<double>{2, 0, 1, 1, 2, 0}, {2, 3}, DType::i64);
-  add_sample<Scatter>(s, {.x = grid({3, 4}, -1, 1), .dim = {0}, .index = turned, .source = grid({2, 4}, 2, 3)});
-  add_sample<Scatter>(s, {.x = strided(grid({2, 3}, -1, 1)), .dim = {-1}, .index = turned, .source = grid({2, 3}, 2, 3)});
-  add_sample<Scatter>(s, {.x = grid({2, 3}, -1, 1), .dim = {1}, .index = ids({2, 2}, 3), .source = Tensor::number(5.0)});
-  add_sample<Scatter>(s, {.x = grid({}, -1, 1), .dim = {0}, .index = ids({}, 1), .source = grid({}, 2, 3)});
-  add_sample<Scatter>(s, {.x = grid({2, 3}, -1, 1), .dim = {1}, .index = ids({2, 0}, 3), .source = grid({2, 0}, 2, 3)});
+  add_sample<Scatter>(
+      s, {.x = grid({3, 4}, -1, 1), .dim = {0}, .index = turned, .source = grid({2, 4}, 2, 3)});
+  add_sample<Scatter>(s, {.x = strided(grid({2, 3}, -1, 1)),
+                          .dim = {-1},
+                          .index = turned,
+                          .source = grid({2, 3}, 2, 3)});
+  add_sample<Scatter>(s, {.x = grid({2, 3}, -1, 1),
+                          .dim = {1},
+                          .index = ids({2, 2}, 3),
+                          .source = Tensor::number(5.0)});
+  add_sample<Scatter>(
+      s, {.x = grid({}, -1, 1), .dim = {0}, .index = ids({}, 1), .source = grid({}, 2, 3)});
+  add_sample<Scatter>(s, {.x = grid({2, 3}, -1, 1),
+                          .dim = {1},
+                          .index = ids({2, 0}, 3),
+                          .source = grid({2, 0}, 2, 3)});
 }
 
 Meta ScatterAdd::infer(const Args& a) {
@@ -120,7 +132,9 @@ Meta ScatterAdd::infer(const Args& a) {
 }
 void ScatterAdd::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
-  in_wide_type(y, a.x, [&](const Tensor& sums) { scatter_into(sums, a.dim, a.index, a.source, Combine::add); });
+  in_wide_type(y, a.x, [&](const Tensor& sums) {
+    scatter_into(sums, a.dim, a.index, a.source, Combine::add);
+  });
 }
 ScatterAdd::Args ScatterAdd::grad(const Back<ScatterAdd>& b) {
   Args g;
@@ -129,150 +143,23 @@ ScatterAdd::Args ScatterAdd::grad(const Back<ScatterAdd>& b) {
   return g;
 }
 void ScatterAdd::samples(SampleList& s) {
-  add_sample<ScatterAdd>(s, {.x = grid({3, 4}, -1, 1), .dim = {0}, .index = ids({2, 4}, 3), .source = grid({3, 4}, 2, 3)});
-  add_sample<ScatterAdd>(s, {.x = strided(grid({3, 4}, -1, 1)), .dim = {1}, .index = ids({3, 5}, 4), .source = grid({3, 5}, 2, 3)});
-  add_sample<ScatterAdd>(s, {.x = grid({2, 3, 2}, -1, 1), .dim = {1}, .index = ids({2, 4, 2}, 3), .source = grid({2, 4, 2}, 2, 3)});
-  add_sample<ScatterAdd>(s, {.x = grid({3}, -1, 1), .dim = {0}, .index = ids({0}, 3), .source = grid({0}, 2, 3)});
+  add_sample<ScatterAdd>(s, {.x = grid({3, 4}, -1, 1),
+                             .dim = {0},
+                             .index = ids({2, 4}, 3),
+                             .source = grid({3, 4}, 2, 3)});
+  add_sample<ScatterAdd>(s, {.x = strided(grid({3, 4}, -1, 1)),
+                             .dim = {1},
+                             .index = ids({3, 5}, 4),
+                             .source = grid({3, 5}, 2, 3)});
+  add_sample<ScatterAdd>(s, {.x = grid({2, 3, 2}, -1, 1),
+                             .dim = {1},
+                             .index = ids({2, 4, 2}, 3),
+                             .source = grid({2, 4, 2}, 2, 3)});
+  add_sample<ScatterAdd>(
+      s, {.x = grid({3}, -1, 1), .dim = {0}, .index = ids({0}, 3), .source = grid({0}, 2, 3)});
 }
 
-// ---- scatter_reduce ------------------------------------------------------------------------------
-
-namespace {
-
-using Reduce = ScatterReduce::Reduce;
-
-// What leaves the other side as it is: max and min start from the ends of the dtype.
-Tensor identity(Reduce how, DType d) {
-  if (how == Reduce::prod) return full({}, 1, d);
-  if (how != Reduce::amax && how != Reduce::amin) return full({}, 0, d);
-  const double sign = how == Reduce::amax ? -1 : 1;
-  if (is_float(d)) return full({}, sign * HUGE_VAL, d);
-  const Tensor t = Tensor::empty(Shape{}, DType::i64);
-  *t.data_as<int64_t>() = how == Reduce::amax ? INT64_MIN : INT64_MAX;
-  return t;
-}
-
-Combine combine_of(Reduce how) {
-  switch (how) {
-    case Reduce::prod: return Combine::mul;
-    case Reduce::amax: return Combine::max;
-    case Reduce::amin: return Combine::min;
-    default: return Combine::add;
-  }
-}
-
-// How many values a place's mean is taken of; 1 where there are none.
-Tensor mean_counts(const Shape& shape, const ScatterReduce::Args& a, DType d, Device device) {
-  const Tensor one = full({}, 1, d, device);
-  Tensor n = full(shape, 1, d, device);
-  if (!a.include_self) n = scatter(n, a.dim.value, a.index, Tensor::number(0.0));
-  return scatter_add(n, a.dim.value, a.index, expand(one, a.index.shape()));
-}
-
-}  // namespace
-
-Meta ScatterReduce::infer(const Args& a) {
-  return Scatter::infer({.x = a.x, .dim = a.dim, .index = a.index, .source = a.source});
-}
-void ScatterReduce::cpu(const Args& a, Tensor& y) {
-  const NoGrad quiet;
-  in_wide_type(y, a.x, [&](const Tensor& sums) {
-    if (!a.include_self)
-      scatter_into(sums, a.dim, a.index, identity(a.reduce, sums.dtype()), Combine::assign);
-    scatter_into(sums, a.dim, a.index, a.source, combine_of(a.reduce));
-    if (a.reduce != Reduce::mean) return;
-    const Tensor n = mean_counts(sums.shape(), a, sums.dtype(), sums.device());
-    const auto rounding = is_float(sums.dtype()) ? Div::Rounding::none : Div::Rounding::floor;
-    cpu::copy_strided(sums, call<Div>({.x = sums, .y = n, .rounding = rounding}));
-  });
-}
-uint64_t ScatterReduce::saves(const Args& a, uint64_t) {
-  return a.reduce == Reduce::sum || a.reduce == Reduce::mean ? 0b100 : 0b1101;  // index; x and source, too
-}
-
-namespace {
-
-// 1 where t is zero, 0 elsewhere; outside of every graph.
-Tensor zero_mask(const Tensor& t) {
-  const NoGrad quiet;
-  return 1.0 - cast(cast(t, DType::boolean), t.dtype());
-}
-
-// 1 where both are equal, infinities included.
-Tensor equal_mask(const Tensor& a, const Tensor& b) {
-  return cast(call<Eq>({.x = a, .y = b}), a.dtype());
-}
-
-// d(product)/d(source): the product of the other factors, which a division gives but for zeros. A
-// single zero's own gradient is the product of the rest; with two zeros every gradient is zero.
-Tensor product_gradient(const ScatterReduce::Args& a, const Tensor& dy) {
-  const Tensor zero = zero_mask(a.source), safe = a.source + zero;
-  ScatterReduce::Args rest = a;
-  rest.source = safe;
-  const Tensor y = call<ScatterReduce>(rest);
-  const Tensor zeros = scatter_add(full(a.x.shape(), 0, dy.dtype(), dy.device()), a.dim.value, a.index, zero);
-  const Tensor alone = zero_mask(gathered(zeros, a.dim, a.index, a.source) - zero);
-  return gathered(dy * y, a.dim, a.index, a.source) / safe * alone;
-}
-
-ScatterReduce::Args extreme_gradient(const ScatterReduce::Args& a, const Tensor& dy) {
-  Tensor hit_x, hit_source, n;
-  {
-    const NoGrad quiet;
-    const Tensor y = call<ScatterReduce>(a);
-    hit_source = equal_mask(a.source, gathered(y, a.dim, a.index, a.source));
-    hit_x = a.include_self ? equal_mask(a.x, y) : full(a.x.shape(), 0, dy.dtype(), dy.device());
-    n = scatter_add(hit_x, a.dim.value, a.index, hit_source);
-    n = n + zero_mask(n);
-  }
-  ScatterReduce::Args g;
-  g.x = a.include_self ? dy * hit_x / n : with_zeros(dy, a.dim, a.index);
-  g.source = gathered(dy / n, a.dim, a.index, a.source) * hit_source;
-  return g;
-}
-
-}  // namespace
-
-ScatterReduce::Args ScatterReduce::grad(const Back<ScatterReduce>& b) {
-  const Args& a = b.a;
-  if (a.reduce == Reduce::amax || a.reduce == Reduce::amin) return extreme_gradient(a, b.dy);
-  Args g;
-  if (a.reduce == Reduce::prod) {
-    if (b.need(&Args::x) && a.include_self) {
-      Args others = a;
-      others.x = full(a.x.shape(), 1, b.dy.dtype(), b.dy.device());
-      g.x = b.dy * call<ScatterReduce>(others);
-    } else if (b.need(&Args::x)) {
-      g.x = with_zeros(b.dy, a.dim, a.index);
-    }
-    if (b.need(&Args::source)) g.source = product_gradient(a, b.dy);
-    return g;
-  }
-  Tensor dy = b.dy;
-  if (a.reduce == Reduce::mean) {
-    const NoGrad quiet;
-    g.source = mean_counts(a.x.shape(), a, dy.dtype(), dy.device());
-  }
-  if (g.source) dy = dy / std::exchange(g.source, Tensor());
-  g.x = a.include_self ? dy : with_zeros(dy, a.dim, a.index);
-  if (b.need(&Args::source)) g.source = gathered(dy, a.dim, a.index, a.source);
-  return g;
-}
-void ScatterReduce::samples(SampleList& s) {
-  for (int how = 0; how < 5; ++how)
-    for (const bool self : {true, false}) {
-      add_sample<ScatterReduce>(s, {.x = grid({3, 4}, 0.5, 2), .dim = {0}, .index = ids({5, 4}, 3),
-                                    .source = grid({5, 4}, 0.7, 1.9), .reduce = Reduce{how}, .include_self = self});
-    }
-  const Tensor zeros = Tensor::of(std::vector<double>{0, 2, 3, 0, 0, 4}, {6}, DType::f64);
-  const Tensor places = Tensor::of(std::vector<double>{0, 0, 0, 1, 1, 2}, {6}, DType::i64);
-  add_sample<ScatterReduce>(s, {.x = grid({3}, 1, 2), .dim = {0}, .index = places, .source = zeros, .reduce = Reduce::prod})
-      .second_gradient = false;  // a product's curvature at zeros is left out
-  add_sample<ScatterReduce>(s, {.x = strided(grid({2, 3}, 1, 2)), .dim = {1}, .index = ids({2, 2}, 3),
-                                .source = grid({2, 3}, 1, 2), .reduce = Reduce::mean});
-}
-
-// ---- rows ----------------------------------------------------------------------------------------
+// ---- rows --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -280,16 +167,20 @@ namespace {
 Meta checked_rows(const Tensor& x, Axis given, const Tensor& index, const Tensor& source) {
   const int dim = axis(given.value, x.rank());
   const Meta m = checked(x, index, source);
-  if (index.rank() > 1) throw shape_error("ids must have one dim, got shape {}", to_string(index.shape())).of("index");
+  if (index.rank() > 1)
+    throw shape_error("ids must have one dim, got shape {}", to_string(index.shape())).of("index");
   Shape want = x.shape();
   if (x.rank() > 0) want[dim] = index.numel();
   if (source.shape() != want)
-    throw shape_error("source must have shape {}, got {}", to_string(want), to_string(source.shape())).of("x", "source");
+    throw shape_error("source must have shape {}, got {}", to_string(want),
+                      to_string(source.shape()))
+        .of("x", "source");
   return m;
 }
 
 // y at ids along one dim, combined with source (0-d: with that everywhere).
-void put_parts(const Tensor& to, Axis given, const Tensor& index, const Tensor& source, Combine how, bool negative_too) {
+void put_parts(const Tensor& to, Axis given, const Tensor& index, const Tensor& source, Combine how,
+               bool negative_too) {
   const Tensor y = one_dim(to);
   const int dim = axis(given.value, y.rank());
   const Tensor ids = contiguous(one_dim(checked_ids(index, y.shape()[dim], dim, negative_too)));
@@ -320,7 +211,8 @@ void IndexAdd::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
   in_wide_type(y, a.x, [&](const Tensor& sums) {
     const Tensor source = cast(a.source, sums.dtype());
-    put_parts(sums, a.dim, a.index, a.alpha == 1 ? source : cast(source * a.alpha, sums.dtype()), Combine::add, false);
+    put_parts(sums, a.dim, a.index, a.alpha == 1 ? source : cast(source * a.alpha, sums.dtype()),
+              Combine::add, false);
   });
 }
 IndexAdd::Args IndexAdd::grad(const Back<IndexAdd>& b) {
@@ -332,10 +224,17 @@ IndexAdd::Args IndexAdd::grad(const Back<IndexAdd>& b) {
   return g;
 }
 void IndexAdd::samples(SampleList& s) {
-  add_sample<IndexAdd>(s, {.x = grid({3, 4}, -1, 1), .dim = {0}, .index = ids({4}, 3), .source = grid({4, 4}, 2, 3)});
-  add_sample<IndexAdd>(s, {.x = strided(grid({2, 3}, -1, 1)), .dim = {-1}, .index = ids({5}, 3),
-                           .source = grid({2, 5}, 2, 3), .alpha = -0.5});
-  add_sample<IndexAdd>(s, {.x = grid({2, 3}, -1, 1), .dim = {0}, .index = ids({0}, 2), .source = grid({0, 3}, 2, 3)});
+  add_sample<IndexAdd>(
+      s,
+      {.x = grid({3, 4}, -1, 1), .dim = {0}, .index = ids({4}, 3), .source = grid({4, 4}, 2, 3)});
+  add_sample<IndexAdd>(s, {.x = strided(grid({2, 3}, -1, 1)),
+                           .dim = {-1},
+                           .index = ids({5}, 3),
+                           .source = grid({2, 5}, 2, 3),
+                           .alpha = -0.5});
+  add_sample<IndexAdd>(
+      s,
+      {.x = grid({2, 3}, -1, 1), .dim = {0}, .index = ids({0}, 2), .source = grid({0, 3}, 2, 3)});
 }
 
 Meta IndexCopy::infer(const Args& a) { return checked_rows(a.x, a.dim, a.index, a.source); }
@@ -352,8 +251,11 @@ IndexCopy::Args IndexCopy::grad(const Back<IndexCopy>& b) {
 }
 void IndexCopy::samples(SampleList& s) {
   const Tensor once = Tensor::of(std::vector<double>{2, 0}, {2}, DType::i64);
-  add_sample<IndexCopy>(s, {.x = grid({3, 4}, -1, 1), .dim = {0}, .index = once, .source = grid({2, 4}, 2, 3)});
-  add_sample<IndexCopy>(s, {.x = strided(grid({2, 3}, -1, 1)), .dim = {1}, .index = once, .source = grid({2, 2}, 2, 3)});
+  add_sample<IndexCopy>(
+      s, {.x = grid({3, 4}, -1, 1), .dim = {0}, .index = once, .source = grid({2, 4}, 2, 3)});
+  add_sample<IndexCopy>(
+      s,
+      {.x = strided(grid({2, 3}, -1, 1)), .dim = {1}, .index = once, .source = grid({2, 2}, 2, 3)});
 }
 
 Meta IndexFill::infer(const Args& a) {
@@ -361,9 +263,12 @@ Meta IndexFill::infer(const Args& a) {
   if (!is_integer(a.index.dtype()))
     throw dtype_error("ids must be integers, got {}", rille::name(a.index.dtype())).of("index");
   if (a.index.rank() > 1)
-    throw shape_error("ids must have one dim, got shape {}", to_string(a.index.shape())).of("index");
+    throw shape_error("ids must have one dim, got shape {}", to_string(a.index.shape()))
+        .of("index");
   if (a.value.rank() != 0)
-    throw shape_error("value must be one element without dims, got shape {}", to_string(a.value.shape())).of("value");
+    throw shape_error("value must be one element without dims, got shape {}",
+                      to_string(a.value.shape()))
+        .of("value");
   return like(a.x);
 }
 void IndexFill::cpu(const Args& a, Tensor& y) {
@@ -382,18 +287,21 @@ IndexFill::Args IndexFill::grad(const Back<IndexFill>& b) {
 }
 void IndexFill::samples(SampleList& s) {
   const Tensor ends = Tensor::of(std::vector<double>{-1, 0, -1}, {3}, DType::i64);
-  add_sample<IndexFill>(s, {.x = grid({3, 4}, -1, 1), .dim = {0}, .index = ends, .value = Tensor::number(5.0)});
-  add_sample<IndexFill>(s, {.x = strided(grid({2, 3}, -1, 1)), .dim = {1}, .index = ends, .value = grid({}, 2, 3)});
+  add_sample<IndexFill>(
+      s, {.x = grid({3, 4}, -1, 1), .dim = {0}, .index = ends, .value = Tensor::number(5.0)});
+  add_sample<IndexFill>(
+      s, {.x = strided(grid({2, 3}, -1, 1)), .dim = {1}, .index = ends, .value = grid({}, 2, 3)});
 }
 
-// ---- anywhere ------------------------------------------------------------------------------------
+// ---- anywhere ----------------------------------------------------------------------------------
 
 Meta IndexPut::infer(const Args& a) {
   for (const Tensor& t : a.indices)
     if (!is_integer(t.dtype()) && t.dtype() != DType::boolean)
       throw dtype_error("ids must be integers or masks of bool, got {}", rille::name(t.dtype()));
   if (!a.source.is_number() && a.source.dtype() != a.x.dtype())
-    throw dtype_error("needs values of {}, got {}", rille::name(a.x.dtype()), rille::name(a.source.dtype()))
+    throw dtype_error("needs values of {}, got {}", rille::name(a.x.dtype()),
+                      rille::name(a.source.dtype()))
         .of("x", "source");
   return like(a.x);
 }
@@ -404,14 +312,16 @@ void IndexPut::cpu(const Args& a, Tensor& y) {
     IndexPlan p = index_plan(to, ids.indices, ids.dims);
     const Shape shape = p.shapes.result();
     if (broadcast(a.source.shape(), shape) != shape)
-      throw shape_error("source of shape {} does not broadcast to {}", to_string(a.source.shape()), to_string(shape))
+      throw shape_error("source of shape {} does not broadcast to {}", to_string(a.source.shape()),
+                        to_string(shape))
           .of("source");
     Tensor values = expand(cast(a.source, to.dtype()), shape);
     if (a.source.numel() != 1) values = contiguous(values);
     set_values(p, values);
     if (values.numel() > 0) cpu::put_rows(p.rows, to, values, how);
   };
-  if (a.accumulate) return in_wide_type(y, a.x, [&](const Tensor& sums) { write(sums, Combine::add); });
+  if (a.accumulate)
+    return in_wide_type(y, a.x, [&](const Tensor& sums) { write(sums, Combine::add); });
   start_from(y, a.x);
   write(y, Combine::assign);
 }
@@ -422,48 +332,75 @@ IndexPut::Args IndexPut::grad(const Back<IndexPut>& b) {
   if (!b.need(&Args::x)) return g;
   g.x = b.dy;
   if (!a.accumulate)
-    g.x = call<IndexPut>({.x = b.dy, .indices = a.indices, .source = Tensor::number(0.0), .dims = a.dims});
+    g.x = call<IndexPut>(
+        {.x = b.dy, .indices = a.indices, .source = Tensor::number(0.0), .dims = a.dims});
   return g;
 }
 void IndexPut::samples(SampleList& s) {
   const Tensor once = Tensor::of(std::vector<double>{-1, 0}, {2}, DType::i64);
-  add_sample<IndexPut>(s, {.x = grid({3, 4}, -1, 1), .indices = {once}, .source = grid({2, 4}, 2, 3), .dims = {}});
-  add_sample<IndexPut>(s, {.x = grid({3, 4}, -1, 1), .indices = {once, ids({3, 1}, 4)}, .source = grid({2}, 2, 3),
-                           .accumulate = true, .dims = {}});
-  add_sample<IndexPut>(s, {.x = strided(grid({2, 3, 2}, -1, 1)), .indices = {once, once}, .source = grid({3}, 2, 3), .dims = {0, 2}});
-  add_sample<IndexPut>(s, {.x = grid({3, 4}, -1, 1), .indices = {mask({3, 4})}, .source = Tensor::number(7.0), .dims = {}});
-  add_sample<IndexPut>(s, {.x = grid({3, 2}, -1, 1), .indices = {ids({0}, 3)}, .source = grid({0, 2}, 2, 3), .dims = {}});
+  add_sample<IndexPut>(
+      s, {.x = grid({3, 4}, -1, 1), .indices = {once}, .source = grid({2, 4}, 2, 3), .dims = {}});
+  add_sample<IndexPut>(s, {.x = grid({3, 4}, -1, 1),
+                           .indices = {once, ids({3, 1}, 4)},
+                           .source = grid({2}, 2, 3),
+                           .accumulate = true,
+                           .dims = {}});
+  add_sample<IndexPut>(s, {.x = strided(grid({2, 3, 2}, -1, 1)),
+                           .indices = {once, once},
+                           .source = grid({3}, 2, 3),
+                           .dims = {0, 2}});
+  add_sample<IndexPut>(s, {.x = grid({3, 4}, -1, 1),
+                           .indices = {mask({3, 4})},
+                           .source = Tensor::number(7.0),
+                           .dims = {}});
+  add_sample<IndexPut>(s, {.x = grid({3, 2}, -1, 1),
+                           .indices = {ids({0}, 3)},
+                           .source = grid({0, 2}, 2, 3),
+                           .dims = {}});
 }
 
 Tensor Put::compose(const Args& a) {
   if (a.source.numel() != a.index.numel())
-    throw shape_error("{} ids, but {} values", a.index.numel(), a.source.numel()).of("index", "source");
-  return reshape(call<IndexPut>({.x = reshape(a.x, {-1}), .indices = {reshape(a.index, {-1})},
-                                 .source = reshape(a.source, {-1}), .accumulate = a.accumulate, .dims = {}}),
+    throw shape_error("{} ids, but {} values", a.index.numel(), a.source.numel())
+        .of("index", "source");
+  return reshape(call<IndexPut>({.x = reshape(a.x, {-1}),
+                                 .indices = {reshape(a.index, {-1})},
+                                 .source = reshape(a.source, {-1}),
+                                 .accumulate = a.accumulate,
+                                 .dims = {}}),
                  a.x.shape());
 }
 void Put::samples(SampleList& s) {
   const Tensor once = Tensor::of(std::vector<double>{-1, 0}, {2}, DType::i64);
   add_sample<Put>(s, {.x = grid({2, 3}, -1, 1), .index = once, .source = grid({2}, 2, 3)});
-  add_sample<Put>(s, {.x = strided(grid({2, 3}, -1, 1)), .index = ids({2, 3}, 6), .source = grid({2, 3}, 2, 3), .accumulate = true});
+  add_sample<Put>(s, {.x = strided(grid({2, 3}, -1, 1)),
+                      .index = ids({2, 3}, 6),
+                      .source = grid({2, 3}, 2, 3),
+                      .accumulate = true});
 }
 
 Tensor MaskedScatter::compose(const Args& a) {
-  if (a.mask.dtype() != DType::boolean) throw dtype_error("mask must be bool, got {}", rille::name(a.mask.dtype())).of("mask");
+  if (a.mask.dtype() != DType::boolean)
+    throw dtype_error("mask must be bool, got {}", rille::name(a.mask.dtype())).of("mask");
   const Shape shape = broadcast(a.x.shape(), a.mask.shape());
   const Tensor ids = mask_ids(reshape(expand(a.mask, shape), {-1}))[0];
   if (a.source.numel() < ids.numel())
-    throw shape_error("mask asks for {} elements, source has {}", ids.numel(), a.source.numel()).of("mask", "source");
-  return reshape(call<IndexPut>({.x = reshape(expand(a.x, shape), {-1}), .indices = {ids},
-                                 .source = narrow(reshape(a.source, {-1}), 0, 0, ids.numel()), .dims = {}}),
+    throw shape_error("mask asks for {} elements, source has {}", ids.numel(), a.source.numel())
+        .of("mask", "source");
+  return reshape(call<IndexPut>({.x = reshape(expand(a.x, shape), {-1}),
+                                 .indices = {ids},
+                                 .source = narrow(reshape(a.source, {-1}), 0, 0, ids.numel()),
+                                 .dims = {}}),
                  shape);
 }
 void MaskedScatter::samples(SampleList& s) {
-  add_sample<MaskedScatter>(s, {.x = grid({3, 4}, -1, 1), .mask = mask({3, 4}), .source = grid({12}, 2, 3)});
-  add_sample<MaskedScatter>(s, {.x = strided(grid({3, 4}, -1, 1)), .mask = mask({4}), .source = grid({3, 4}, 2, 3)});
+  add_sample<MaskedScatter>(
+      s, {.x = grid({3, 4}, -1, 1), .mask = mask({3, 4}), .source = grid({12}, 2, 3)});
+  add_sample<MaskedScatter>(
+      s, {.x = strided(grid({3, 4}, -1, 1)), .mask = mask({4}), .source = grid({3, 4}, 2, 3)});
 }
 
-// ---- for other ops -------------------------------------------------------------------------------
+// ---- for other ops -----------------------------------------------------------------------------
 
 Tensor scatter(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& source) {
   return call<Scatter>({.x = x, .dim = {dim}, .index = ids, .source = source});
@@ -471,7 +408,8 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& so
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& source) {
   return call<ScatterAdd>({.x = x, .dim = {dim}, .index = ids, .source = source});
 }
-Tensor index_add(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& source, double alpha) {
+Tensor index_add(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& source,
+                 double alpha) {
   return call<IndexAdd>({.x = x, .dim = {dim}, .index = ids, .source = source, .alpha = alpha});
 }
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& ids, double value) {
@@ -479,8 +417,9 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& ids, double value)
 }
 
 OpFamily family_scatter() {
-  return list_ops(OpList<Scatter, ScatterAdd, ScatterReduce, IndexAdd, IndexCopy, IndexFill, IndexPut, Put, MaskedScatter>{},
-                  "scatter");
+  return list_ops(
+      OpList<Scatter, ScatterAdd, IndexAdd, IndexCopy, IndexFill, IndexPut, Put, MaskedScatter>{},
+      "scatter");
 }
 
 }  // namespace rille

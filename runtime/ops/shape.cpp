@@ -29,12 +29,13 @@ const Tensor& model_of(const std::vector<Tensor>& tensors) {
 
 }  // namespace
 
-// ---- joined --------------------------------------------------------------------------------------
+// ---- joined ------------------------------------------------------------------------------------
 
 Meta Cat::infer(const Args& a) {
   check_any(a.tensors);
   const Tensor& model = model_of(a.tensors);
-  if (model.rank() == 0) throw shape_error("tensors without dims can't be joined").hint("stack makes a new dim");
+  if (model.rank() == 0)
+    throw shape_error("tensors without dims can't be joined").hint("stack makes a new dim");
   const int dim = axis(a.dim.value, model.rank());
   Shape shape = model.shape();
   shape[dim] = 0;
@@ -46,8 +47,8 @@ Meta Cat::infer(const Args& a) {
     bool fits = t.rank() == model.rank();
     for (int d = 0; fits && d < t.rank(); ++d) fits = d == dim || t.shape()[d] == shape[d];
     if (!fits)
-      throw shape_error("shapes must agree but for dim {}, tensor {} has {}, others {}", dim + 1, i + 1,
-                        to_string(t.shape()), to_string(model.shape()));
+      throw shape_error("shapes must agree but for dim {}, tensor {} has {}, others {}", dim + 1,
+                        i + 1, to_string(t.shape()), to_string(model.shape()));
     shape[dim] += t.shape()[dim];
   }
   return meta_of(shape, dtype, model);
@@ -79,7 +80,9 @@ Cat::Args Cat::grad(const Back<Cat>& b) {
 }
 void Cat::samples(SampleList& s) {
   add_sample<Cat>(s, {.tensors = {grid({2, 3}, -1, 1), grid({1, 3}, 2, 3)}});
-  add_sample<Cat>(s, {.tensors = {strided(grid({2, 3}, -1, 1)), grid({2, 2}, 2, 3), grid({2, 0}, 2, 3)}, .dim = {-1}});
+  add_sample<Cat>(
+      s, {.tensors = {strided(grid({2, 3}, -1, 1)), grid({2, 2}, 2, 3), grid({2, 0}, 2, 3)},
+          .dim = {-1}});
   add_sample<Cat>(s, {.tensors = {grid({0}, -1, 1), grid({2, 2}, 2, 3)}, .dim = {1}});
   add_sample<Cat>(s, {.tensors = {grid({3}, -1, 1)}});
 }
@@ -99,7 +102,8 @@ Tensor Stack::compose(const Args& a) {
 }
 void Stack::samples(SampleList& s) {
   add_sample<Stack>(s, {.tensors = {grid({2, 3}, -1, 1), grid({2, 3}, 2, 3)}});
-  add_sample<Stack>(s, {.tensors = {strided(grid({2, 3}, -1, 1)), grid({2, 3}, 2, 3)}, .dim = {-1}});
+  add_sample<Stack>(s,
+                    {.tensors = {strided(grid({2, 3}, -1, 1)), grid({2, 3}, 2, 3)}, .dim = {-1}});
   add_sample<Stack>(s, {.tensors = {grid({}, -1, 1), grid({}, 2, 3)}});
 }
 
@@ -156,7 +160,8 @@ Tensor BlockDiag::compose(const Args& a) {
   std::vector<Tensor> blocks = each_at_least<AtLeast2d>(a.tensors);
   int64_t cols = 0, before = 0;
   for (const Tensor& t : blocks) {
-    if (t.rank() != 2) throw shape_error("blocks have at most two dims, got shape {}", to_string(t.shape()));
+    if (t.rank() != 2)
+      throw shape_error("blocks have at most two dims, got shape {}", to_string(t.shape()));
     cols += t.shape()[1];
   }
   for (Tensor& t : blocks) {
@@ -170,7 +175,7 @@ void BlockDiag::samples(SampleList& s) {
   add_sample<BlockDiag>(s, {.tensors = {grid({2, 2}, -1, 1), grid({3}, 2, 3), grid({}, 4, 5)}});
 }
 
-// ---- repeated ------------------------------------------------------------------------------------
+// ---- repeated ----------------------------------------------------------------------------------
 
 Tensor tile(const Tensor& x, const Dims& times) {
   // Every repeated dim gets one of size 1 before it, which is then expanded.
@@ -209,11 +214,13 @@ namespace {
 // Position i of a dim, as often as counts say.
 Tensor interleaved_ids(const Tensor& counts, int64_t n) {
   if (counts.is_meta())
-    throw fail(Kind::device, "E_NO_KERNEL", "the result's shape depends on counts, which meta tensors have none of");
+    throw fail(Kind::device, "E_NO_KERNEL",
+               "the result's shape depends on counts, which meta tensors have none of");
   if (is_float(counts.dtype()))
     throw dtype_error("'repeats' must hold integers, got {}", name(counts.dtype())).of("repeats");
   if (counts.rank() > 1 || (counts.numel() != n && counts.numel() != 1))
-    throw shape_error("needs one count or {}, got shape {}", n, to_string(counts.shape())).of("repeats");
+    throw shape_error("needs one count or {}, got shape {}", n, to_string(counts.shape()))
+        .of("repeats");
   std::vector<int64_t> each(static_cast<size_t>(n));
   int64_t total = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -232,7 +239,8 @@ Tensor interleaved_ids(const Tensor& counts, int64_t n) {
 Tensor RepeatInterleave::compose(const Args& a) {
   const Tensor x = a.dim ? a.x : reshape(a.x, {-1});
   const int dim = a.dim ? axis(a.dim->value, x.rank()) : 0;
-  if (x.rank() == 0) return call<RepeatInterleave>({.x = reshape(x, {1}), .repeats = a.repeats, .dim = {}});
+  if (x.rank() == 0)
+    return call<RepeatInterleave>({.x = reshape(x, {1}), .repeats = a.repeats, .dim = {}});
   if (!a.repeats.is_number())
     return index_select(x, dim, interleaved_ids(a.repeats, x.shape()[dim]));
   const int64_t n = a.repeats.item_int();
@@ -244,12 +252,17 @@ Tensor RepeatInterleave::compose(const Args& a) {
 }
 void RepeatInterleave::samples(SampleList& s) {
   const std::vector<double> counts{2, 0, 3};
-  add_sample<RepeatInterleave>(s, {.x = grid({2, 3}, -1, 1), .repeats = Tensor::number(int64_t{2})});
-  add_sample<RepeatInterleave>(s, {.x = strided(grid({2, 3}, -1, 1)), .repeats = Tensor::number(int64_t{2}), .dim = Axis{-1}});
-  add_sample<RepeatInterleave>(s, {.x = grid({3, 2}, -1, 1), .repeats = Tensor::of(counts, {3}, DType::i64), .dim = Axis{0}});
+  add_sample<RepeatInterleave>(s,
+                               {.x = grid({2, 3}, -1, 1), .repeats = Tensor::number(int64_t{2})});
+  add_sample<RepeatInterleave>(
+      s,
+      {.x = strided(grid({2, 3}, -1, 1)), .repeats = Tensor::number(int64_t{2}), .dim = Axis{-1}});
+  add_sample<RepeatInterleave>(
+      s,
+      {.x = grid({3, 2}, -1, 1), .repeats = Tensor::of(counts, {3}, DType::i64), .dim = Axis{0}});
 }
 
-// ---- grids ---------------------------------------------------------------------------------------
+// ---- grids -------------------------------------------------------------------------------------
 
 std::vector<Tensor> BroadcastTensors::compose(const Args& a) {
   Shape shape;
@@ -259,7 +272,8 @@ std::vector<Tensor> BroadcastTensors::compose(const Args& a) {
   return out;
 }
 void BroadcastTensors::samples(SampleList& s) {
-  add_sample<BroadcastTensors>(s, {.tensors = {grid({3, 1}, -1, 1), grid({2}, 2, 3), grid({}, 4, 5)}});
+  add_sample<BroadcastTensors>(s,
+                               {.tensors = {grid({3, 1}, -1, 1), grid({2}, 2, 3), grid({}, 4, 5)}});
 }
 
 std::vector<Tensor> Meshgrid::compose(const Args& a) {
@@ -284,7 +298,8 @@ std::vector<Tensor> Meshgrid::compose(const Args& a) {
 }
 void Meshgrid::samples(SampleList& s) {
   add_sample<Meshgrid>(s, {.tensors = {grid({2}, -1, 1), grid({3}, 2, 3)}});
-  add_sample<Meshgrid>(s, {.tensors = {grid({2}, -1, 1), grid({3}, 2, 3), grid({}, 4, 5)}, .indexing = Indexing::xy});
+  add_sample<Meshgrid>(s, {.tensors = {grid({2}, -1, 1), grid({3}, 2, 3), grid({}, 4, 5)},
+                           .indexing = Indexing::xy});
 }
 
 Tensor CartesianProd::compose(const Args& a) {
@@ -301,7 +316,8 @@ void CartesianProd::samples(SampleList& s) {
 }
 
 Tensor Combinations::compose(const Args& a) {
-  if (a.x.rank() != 1) throw shape_error("needs a vector, got shape {}", to_string(a.x.shape())).of("x");
+  if (a.x.rank() != 1)
+    throw shape_error("needs a vector, got shape {}", to_string(a.x.shape())).of("x");
   if (a.r < 0) throw arg_error("r must not be negative, got {}", a.r);
   const int64_t n = a.x.numel(), spread = a.with_replacement ? 0 : 1;
   std::vector<int64_t> rows, row;
@@ -330,7 +346,8 @@ Tensor Combinations::compose(const Args& a) {
   const Tensor ids = Tensor::empty({count}, DType::i64);
   std::copy(rows.begin(), rows.end(), ids.data_as<int64_t>());
   const int64_t width = a.r;
-  return reshape(index_select(a.x, 0, to_device(ids, a.x.device())), {width > 0 ? count / width : 0, width});
+  return reshape(index_select(a.x, 0, to_device(ids, a.x.device())),
+                 {width > 0 ? count / width : 0, width});
 }
 void Combinations::samples(SampleList& s) {
   add_sample<Combinations>(s, {.x = grid({4}, -1, 1)});
@@ -338,7 +355,7 @@ void Combinations::samples(SampleList& s) {
   add_sample<Combinations>(s, {.x = grid({2}, -1, 1), .r = 3});
 }
 
-// ---- for other ops -------------------------------------------------------------------------------
+// ---- for other ops -----------------------------------------------------------------------------
 
 Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
   return call<Cat>({.tensors = tensors, .dim = {dim}});
@@ -348,9 +365,10 @@ Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
 }
 
 OpFamily family_shape() {
-  return list_ops(OpList<Cat, Stack, Hstack, Vstack, Dstack, AtLeast1d, AtLeast2d, AtLeast3d, BlockDiag,
-                         Tile, RepeatInterleave, BroadcastTensors, Meshgrid, CartesianProd, Combinations>{},
-                  "shape");
+  return list_ops(
+      OpList<Cat, Stack, Hstack, Vstack, Dstack, AtLeast1d, AtLeast2d, AtLeast3d, BlockDiag, Tile,
+             RepeatInterleave, BroadcastTensors, Meshgrid, CartesianProd, Combinations>{},
+      "shape");
 }
 
 }  // namespace rille

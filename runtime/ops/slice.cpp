@@ -40,7 +40,8 @@ View Narrow::view(const Args& a) {
 }
 void Narrow::samples(SampleList& s) {
   add_sample<Narrow>(s, {.x = grid({5, 3}, -1, 1), .dim = {0}, .start = {1}, .length = 3});
-  add_sample<Narrow>(s, {.x = strided(grid({2, 3, 4}, -1, 1)), .dim = {-1}, .start = {-2}, .length = 2});
+  add_sample<Narrow>(
+      s, {.x = strided(grid({2, 3, 4}, -1, 1)), .dim = {-1}, .start = {-2}, .length = 2});
   add_sample<Narrow>(s, {.x = grid({3}, -1, 1), .dim = {0}, .start = {3}, .length = 0});
 }
 
@@ -48,7 +49,8 @@ View Select::view(const Args& a) {
   const int dim = real_axis(a.dim.value, a.x);
   const int64_t n = a.x.shape()[dim], index = a.index.value < 0 ? a.index.value + n : a.index.value;
   if (index < 0 || index >= n)
-    throw index_error("position {} is out of range for dim {} of size {}", shown(a.index.value), dim + 1, n)
+    throw index_error("position {} is out of range for dim {} of size {}", shown(a.index.value),
+                      dim + 1, n)
         .of("x");
   View v = part(a.x, dim, index, 1);
   v.shape.erase(dim);
@@ -73,7 +75,8 @@ View Slice::view(const Args& a) {
 }
 void Slice::samples(SampleList& s) {
   add_sample<Slice>(s, {.x = grid({5, 3}, -1, 1), .dim = {0}, .first = {1}, .last = {3}});
-  add_sample<Slice>(s, {.x = strided(grid({2, 5}, -1, 1)), .dim = {1}, .first = {-5}, .last = {9}, .step = 2});
+  add_sample<Slice>(
+      s, {.x = strided(grid({2, 5}, -1, 1)), .dim = {1}, .first = {-5}, .last = {9}, .step = 2});
   add_sample<Slice>(s, {.x = grid({4}, -1, 1), .dim = {0}, .first = {3}, .last = {1}});
 }
 
@@ -97,7 +100,8 @@ View Diagonal::view(const Args& a) {
 }
 void Diagonal::samples(SampleList& s) {
   add_sample<Diagonal>(s, {.x = grid({3, 4}, -1, 1)});
-  add_sample<Diagonal>(s, {.x = strided(grid({2, 3, 4}, -1, 1)), .offset = -1, .dim1 = {0}, .dim2 = {2}});
+  add_sample<Diagonal>(
+      s, {.x = strided(grid({2, 3, 4}, -1, 1)), .offset = -1, .dim1 = {0}, .dim2 = {2}});
   add_sample<Diagonal>(s, {.x = grid({3, 3}, -1, 1), .offset = 5});
 }
 
@@ -106,7 +110,8 @@ View Unfold::view(const Args& a) {
   if (a.size < 0) throw arg_error("size must not be negative, got {}", a.size);
   if (a.step < 1) throw arg_error("step must be at least 1, got {}", a.step);
   View v{a.x.shape(), a.x.strides(), a.x.offset()};
-  const int64_t n = a.x.rank() == 0 ? 1 : v.shape[dim], stride = a.x.rank() == 0 ? 1 : v.strides[dim];
+  const int64_t n = a.x.rank() == 0 ? 1 : v.shape[dim],
+                stride = a.x.rank() == 0 ? 1 : v.strides[dim];
   if (a.size > n)
     throw shape_error("windows of {} do not fit dim {} of size {}", a.size, dim + 1, n).of("x");
   if (a.x.rank() > 0) {
@@ -124,7 +129,7 @@ void Unfold::samples(SampleList& s) {
   add_sample<Unfold>(s, {.x = grid({}, -1, 1), .dim = {0}, .size = 1, .step = 1});
 }
 
-// ---- several views -------------------------------------------------------------------------------
+// ---- several views -----------------------------------------------------------------------------
 
 std::vector<View> Unbind::view(const Args& a) {
   const int dim = real_axis(a.dim.value, a.x);
@@ -133,7 +138,9 @@ std::vector<View> Unbind::view(const Args& a) {
     out.push_back(Select::view({.x = a.x, .dim = {dim}, .index = {i}}));
   return out;
 }
-Unbind::Args Unbind::grad(const Back<Unbind>& b) { return {.x = stack(b.dy, axis(b.a.dim.value, b.a.x.rank()))}; }
+Unbind::Args Unbind::grad(const Back<Unbind>& b) {
+  return {.x = stack(b.dy, axis(b.a.dim.value, b.a.x.rank()))};
+}
 void Unbind::samples(SampleList& s) {
   add_sample<Unbind>(s, {.x = grid({3, 4}, -1, 1)});
   add_sample<Unbind>(s, {.x = strided(grid({3, 2}, -1, 1)), .dim = {-1}});
@@ -167,7 +174,8 @@ std::vector<View> Split::view(const Args& a) {
     if (size == 0 && n > 0) throw arg_error("a size of 0 can't fill dim {} of size {}", dim + 1, n);
     sizes.assign(n == 0 ? 1 : static_cast<size_t>(n / size), n == 0 ? 0 : size);
     if (n > 0 && n % size != 0) sizes.push_back(n % size);
-  } else if (const int64_t sum = std::accumulate(sizes.begin(), sizes.end(), int64_t{0}); sum != n) {
+  } else if (const int64_t sum = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+             sum != n) {
     throw shape_error("sizes add up to {}, but dim {} has size {}", sum, dim + 1, n).of("x");
   }
   return parts(a.x, dim, sizes);
@@ -236,49 +244,63 @@ void TensorSplit::samples(SampleList& s) {
   add_sample<TensorSplit>(s, {.x = grid({6}, -1, 1), .cuts = {4, 2}});
 }
 
-// ---- into a copy ---------------------------------------------------------------------------------
+// ---- into a copy -------------------------------------------------------------------------------
 
 namespace {
 
 // x with `source` where a look at a row-major tensor of its shape would see.
 Tensor replaced(const Tensor& x, const Tensor& source, const View& v) {
   if (source.shape() != v.shape)
-    throw shape_error("source must have shape {}, got {}", to_string(v.shape), to_string(source.shape()))
+    throw shape_error("source must have shape {}, got {}", to_string(v.shape),
+                      to_string(source.shape()))
         .of("source");
-  return call<AsStridedScatter>(
-      {.x = x, .source = source, .size = Sizes(v.shape), .strides = Sizes(v.strides), .offset = v.offset});
+  return call<AsStridedScatter>({.x = x,
+                                 .source = source,
+                                 .size = Sizes(v.shape),
+                                 .strides = Sizes(v.strides),
+                                 .offset = v.offset});
 }
 
 }  // namespace
 
 Tensor SliceScatter::compose(const Args& a) {
   return replaced(a.x, a.source,
-                  Slice::view({.x = outline(a.x.shape(), a.x.dtype()), .dim = a.dim, .first = a.first,
-                               .last = a.last, .step = a.step}));
+                  Slice::view({.x = outline(a.x.shape(), a.x.dtype()),
+                               .dim = a.dim,
+                               .first = a.first,
+                               .last = a.last,
+                               .step = a.step}));
 }
 void SliceScatter::samples(SampleList& s) {
-  add_sample<SliceScatter>(s, {.x = grid({4, 3}, -1, 1), .source = grid({2, 3}, 2, 3), .first = {1}, .last = {2}});
-  add_sample<SliceScatter>(s, {.x = strided(grid({3, 4}, -1, 1)), .source = grid({3, 2}, 2, 3), .dim = {1}, .step = 2});
+  add_sample<SliceScatter>(
+      s, {.x = grid({4, 3}, -1, 1), .source = grid({2, 3}, 2, 3), .first = {1}, .last = {2}});
+  add_sample<SliceScatter>(
+      s, {.x = strided(grid({3, 4}, -1, 1)), .source = grid({3, 2}, 2, 3), .dim = {1}, .step = 2});
 }
 
 Tensor SelectScatter::compose(const Args& a) {
-  return replaced(a.x, a.source,
-                  Select::view({.x = outline(a.x.shape(), a.x.dtype()), .dim = a.dim, .index = a.index}));
+  return replaced(
+      a.x, a.source,
+      Select::view({.x = outline(a.x.shape(), a.x.dtype()), .dim = a.dim, .index = a.index}));
 }
 void SelectScatter::samples(SampleList& s) {
-  add_sample<SelectScatter>(s, {.x = grid({4, 3}, -1, 1), .source = grid({3}, 2, 3), .dim = {0}, .index = {-1}});
+  add_sample<SelectScatter>(
+      s, {.x = grid({4, 3}, -1, 1), .source = grid({3}, 2, 3), .dim = {0}, .index = {-1}});
 }
 
 Tensor DiagonalScatter::compose(const Args& a) {
   return replaced(a.x, a.source,
-                  Diagonal::view({.x = outline(a.x.shape(), a.x.dtype()), .offset = a.offset,
-                                  .dim1 = a.dim1, .dim2 = a.dim2}));
+                  Diagonal::view({.x = outline(a.x.shape(), a.x.dtype()),
+                                  .offset = a.offset,
+                                  .dim1 = a.dim1,
+                                  .dim2 = a.dim2}));
 }
 void DiagonalScatter::samples(SampleList& s) {
-  add_sample<DiagonalScatter>(s, {.x = grid({3, 4}, -1, 1), .source = grid({3}, 2, 3), .offset = 1});
+  add_sample<DiagonalScatter>(s,
+                              {.x = grid({3, 4}, -1, 1), .source = grid({3}, 2, 3), .offset = 1});
 }
 
-// ---- for other ops -------------------------------------------------------------------------------
+// ---- for other ops -----------------------------------------------------------------------------
 
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   return call<Narrow>({.x = x, .dim = {dim}, .start = {start}, .length = length});
@@ -292,7 +314,9 @@ std::vector<Tensor> split(const Tensor& x, std::span<const int64_t> sizes, int64
 std::vector<Tensor> chunk(const Tensor& x, int64_t n, int64_t dim) {
   return call<Chunk>({.x = x, .n = n, .dim = {dim}});
 }
-std::vector<Tensor> unbind(const Tensor& x, int64_t dim) { return call<Unbind>({.x = x, .dim = {dim}}); }
+std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
+  return call<Unbind>({.x = x, .dim = {dim}});
+}
 
 OpFamily family_slice() {
   return list_ops(OpList<Narrow, Select, Slice, Diagonal, Unfold, Unbind, Split, Chunk, TensorSplit,

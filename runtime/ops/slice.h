@@ -1,5 +1,6 @@
 // Ops that look at a part of a tensor, or at it in parts, and those that write such a part into a
-// copy. Positions are given as the script gives them: from 0 here, from 1 there, both ends included.
+// copy. Positions are given as the script gives them: from 0 here, from 1 there, both ends
+// included.
 #pragma once
 #include "ops/strided.h"
 
@@ -13,12 +14,13 @@ struct Narrow : PartialView<Narrow> {
     int64_t length = 0;
   };
   static constexpr std::string_view name = "narrow";
-  static constexpr std::string_view doc = "The part of x from position start on, length long, along one dim.";
+  static constexpr std::string_view doc =
+      "The part of x from position start on, length long, along one dim.";
   static constexpr std::string_view example = "rille.ones(5, 2):narrow(1, 2, 3)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dim", &Args::dim, "the dim to cut").required(),
-                                            field("start", &Args::start, "first position").required(),
-                                            field("length", &Args::length, "how many").required()};
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim to cut").required(),
+      field("start", &Args::start, "first position").required(),
+      field("length", &Args::length, "how many").required()};
   static View view(const Args& a);
   static void samples(SampleList& s);
 };
@@ -32,9 +34,10 @@ struct Select : PartialView<Select> {
   static constexpr std::string_view name = "select";
   static constexpr std::string_view doc = "What x holds at one position of a dim; the dim goes.";
   static constexpr std::string_view example = "rille.ones(5, 2):select(1, -1)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dim", &Args::dim, "the dim to look along").required(),
-                                            field("index", &Args::index, "the position").required()};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"),
+                 field("dim", &Args::dim, "the dim to look along").required(),
+                 field("index", &Args::index, "the position").required()};
   static View view(const Args& a);
   static void samples(SampleList& s);
 };
@@ -48,7 +51,8 @@ struct Slice : PartialView<Slice> {
   };
   static constexpr std::string_view name = "slice";
   static constexpr std::string_view doc =
-      "Every step-th position of a dim from first to last, both included; cut off at the ends of x.";
+      "Every step-th position of a dim from first to last, both included; cut off at the ends of "
+      "x.";
   static constexpr std::string_view example = "rille.ones(6, 2):slice(1, 2, -1, 2)";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim to cut"),
@@ -66,11 +70,13 @@ struct Diagonal : PartialView<Diagonal> {
   };
   static constexpr std::string_view name = "diagonal";
   static constexpr std::string_view doc =
-      "A diagonal of two dims as the last dim of a view: above the main one where offset is positive.";
+      "A diagonal of two dims as the last dim of a view: above the main one where offset is "
+      "positive.";
   static constexpr std::string_view example = "rille.eye(3):diagonal()";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "at least two dims"), field("offset", &Args::offset, "which diagonal"),
-      field("dim1", &Args::dim1, "counts the rows"), field("dim2", &Args::dim2, "counts the columns")};
+  static constexpr auto fields = std::tuple{field("x", &Args::x, "at least two dims"),
+                                            field("offset", &Args::offset, "which diagonal"),
+                                            field("dim1", &Args::dim1, "counts the rows"),
+                                            field("dim2", &Args::dim2, "counts the columns")};
   static View view(const Args& a);
   static void samples(SampleList& s);
 };
@@ -83,17 +89,18 @@ struct Unfold : PartialView<Unfold> {
   };
   static constexpr std::string_view name = "unfold";
   static constexpr std::string_view doc =
-      "All windows of a size along a dim, step apart: the dim counts windows, a new last one runs in them.";
+      "All windows of a size along a dim, step apart: the dim counts windows, a new last one runs "
+      "in them.";
   static constexpr std::string_view example = "rille.arange(1, 7):unfold(1, 3, 2)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dim", &Args::dim, "the dim to cut").required(),
-                                            field("size", &Args::size, "of a window").required(),
-                                            field("step", &Args::step, "from window to window").required()};
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim to cut").required(),
+      field("size", &Args::size, "of a window").required(),
+      field("step", &Args::step, "from window to window").required()};
   static View view(const Args& a);
   static void samples(SampleList& s);
 };
 
-// ---- several views -------------------------------------------------------------------------------
+// ---- several views -----------------------------------------------------------------------------
 
 struct Unbind {
   struct Args {
@@ -120,11 +127,13 @@ struct Split {
   using Out = std::vector<Tensor>;
   static constexpr std::string_view name = "split";
   static constexpr std::string_view doc =
-      "x cut into parts of a size, the last one maybe smaller, or of the sizes listed; each a view.";
+      "x cut into parts of a size, the last one maybe smaller, or of the sizes listed; each a "
+      "view.";
   static constexpr std::string_view example = "rille.ones(5, 2):split({2, 3}, 1)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("size", &Args::size, "of every part, or of each").required(),
-                                            field("dim", &Args::dim, "the dim to cut")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"),
+                 field("size", &Args::size, "of every part, or of each").required(),
+                 field("dim", &Args::dim, "the dim to cut")};
   static std::vector<View> view(const Args& a);
   static Args grad(const Back<Split>& b);
   static void samples(SampleList& s);
@@ -169,7 +178,7 @@ struct TensorSplit {
   static void samples(SampleList& s);
 };
 
-// ---- into a copy ---------------------------------------------------------------------------------
+// ---- into a copy -------------------------------------------------------------------------------
 
 struct SliceScatter {
   struct Args {
@@ -180,11 +189,15 @@ struct SliceScatter {
   };
   static constexpr std::string_view name = "slice_scatter";
   static constexpr std::string_view doc = "A copy of x with source where slice would look.";
-  static constexpr std::string_view example = "rille.zeros(4):slice_scatter(rille.ones(2), 1, 2, 3)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"), field("source", &Args::source, "in the shape of that slice"),
-      field("dim", &Args::dim, "the dim to cut"), field("first", &Args::first, "first position"),
-      field("last", &Args::last, "last position"), field("step", &Args::step, "distance of two positions")};
+  static constexpr std::string_view example =
+      "rille.zeros(4):slice_scatter(rille.ones(2), 1, 2, 3)";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"),
+                 field("source", &Args::source, "in the shape of that slice"),
+                 field("dim", &Args::dim, "the dim to cut"),
+                 field("first", &Args::first, "first position"),
+                 field("last", &Args::last, "last position"),
+                 field("step", &Args::step, "distance of two positions")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -197,11 +210,13 @@ struct SelectScatter {
   };
   static constexpr std::string_view name = "select_scatter";
   static constexpr std::string_view doc = "A copy of x with source at one position of a dim.";
-  static constexpr std::string_view example = "rille.zeros(2, 3):select_scatter(rille.ones(3), 1, 2)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"), field("source", &Args::source, "in the shape of that select"),
-      field("dim", &Args::dim, "the dim to look along").required(),
-      field("index", &Args::index, "the position").required()};
+  static constexpr std::string_view example =
+      "rille.zeros(2, 3):select_scatter(rille.ones(3), 1, 2)";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"),
+                 field("source", &Args::source, "in the shape of that select"),
+                 field("dim", &Args::dim, "the dim to look along").required(),
+                 field("index", &Args::index, "the position").required()};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -215,10 +230,12 @@ struct DiagonalScatter {
   static constexpr std::string_view name = "diagonal_scatter";
   static constexpr std::string_view doc = "A copy of x with source on a diagonal.";
   static constexpr std::string_view example = "rille.zeros(3, 3):diagonal_scatter(rille.ones(3))";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "at least two dims"), field("source", &Args::source, "in the shape of that diagonal"),
-      field("offset", &Args::offset, "which diagonal"), field("dim1", &Args::dim1, "counts the rows"),
-      field("dim2", &Args::dim2, "counts the columns")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "at least two dims"),
+                 field("source", &Args::source, "in the shape of that diagonal"),
+                 field("offset", &Args::offset, "which diagonal"),
+                 field("dim1", &Args::dim1, "counts the rows"),
+                 field("dim2", &Args::dim2, "counts the columns")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

@@ -90,7 +90,7 @@ Tensor look_at(const Tensor& x, const View& v) {
                           .offset = flat.offset() + v.offset});
 }
 
-// ---- as_strided ----------------------------------------------------------------------------------
+// ---- as_strided --------------------------------------------------------------------------------
 
 View AsStrided::view(const Args& a) {
   const int64_t offset = a.offset.value_or(a.x.offset());
@@ -103,8 +103,8 @@ View AsStrided::view(const Args& a) {
 
 namespace {
 
-// dx for y = a look at the memory of x by `y`, both counted in the same storage: dy goes to where it
-// came from in the memory that x covers, and x reads its gradient there.
+// dx for y = a look at the memory of x by `y`, both counted in the same storage: dy goes to where
+// it came from in the memory that x covers, and x reads its gradient there.
 Tensor memory_gradient(const Tensor& dy, const View& y, const View& x) {
   if (is_contiguous(x.shape, x.strides)) {
     const View within{y.shape, y.strides, y.offset - x.offset};
@@ -112,7 +112,8 @@ Tensor memory_gradient(const Tensor& dy, const View& y, const View& x) {
   }
   const Reach rx = reach(x.shape, x.strides, x.offset), ry = reach(y.shape, y.strides, y.offset);
   const int64_t first = std::min(rx.first, ry.first), last = std::max(rx.last, ry.last);
-  const View source{y.shape, y.strides, y.offset - first}, look{x.shape, x.strides, x.offset - first};
+  const View source{y.shape, y.strides, y.offset - first},
+      look{x.shape, x.strides, x.offset - first};
   const Shape block{last - first + 1};
   const Tensor dx = look_at(place(dy, block, source), look);
   if (!may_overlap(x.shape, x.strides)) return dx;
@@ -127,17 +128,20 @@ AsStrided::Args AsStrided::grad(const Back<AsStrided>& b) {
   const Tensor& x = b.a.x;
   if (x.numel() == 0) return {.x = autograd::engine_ops().zeros_like(x), .size = {}, .strides = {}};
   const View y{b.a.size.list, b.a.strides.list, b.a.offset.value_or(x.offset())};
-  return {.x = memory_gradient(b.dy, y, {x.shape(), x.strides(), x.offset()}), .size = {}, .strides = {}};
+  return {.x = memory_gradient(b.dy, y, {x.shape(), x.strides(), x.offset()}),
+          .size = {},
+          .strides = {}};
 }
 void AsStrided::samples(SampleList& s) {
-  add_sample<AsStrided>(s, {.x = grid({3, 4}, -1, 1), .size = {2, 2}, .strides = {1, 5}, .offset = 1});
+  add_sample<AsStrided>(s,
+                        {.x = grid({3, 4}, -1, 1), .size = {2, 2}, .strides = {1, 5}, .offset = 1});
   add_sample<AsStrided>(s, {.x = grid({8}, -1, 1), .size = {3, 4}, .strides = {2, 1}});
   add_sample<AsStrided>(s, {.x = strided(grid({3, 4}, -1, 1)), .size = {2, 3}, .strides = {4, 2}});
   add_sample<AsStrided>(s, {.x = grid({4}, -1, 1), .size = {0, 2}, .strides = {1, 1}});
   add_sample<AsStrided>(s, {.x = grid({4}, -1, 1), .size = {}, .strides = {}, .offset = 2});
 }
 
-// ---- strided_place -------------------------------------------------------------------------------
+// ---- strided_place -----------------------------------------------------------------------------
 
 Meta StridedPlace::infer(const Args& a) {
   check_look(a.x.shape(), a.strides.list, a.offset, checked_numel(a.shape.list));
@@ -153,22 +157,28 @@ void StridedPlace::cpu(const Args& a, Tensor& y) {
   const Tensor wide = sum == y.dtype() ? y : Tensor::empty(y.shape(), sum);
   if (sum != y.dtype()) cpu::clear(wide);
   const Tensor x = contiguous(cast(a.x, sum));
-  if (sum == DType::f64) accumulate<double>(wide, v, x);
-  else if (sum == DType::f32) accumulate<float>(wide, v, x);
-  else accumulate<int64_t>(wide, v, x);
+  if (sum == DType::f64)
+    accumulate<double>(wide, v, x);
+  else if (sum == DType::f32)
+    accumulate<float>(wide, v, x);
+  else
+    accumulate<int64_t>(wide, v, x);
   if (sum != y.dtype()) copy_converted(y, wide);
 }
 StridedPlace::Args StridedPlace::grad(const Back<StridedPlace>& b) {
-  return {.x = look_at(b.dy, {b.a.x.shape(), b.a.strides.list, b.a.offset}), .shape = {}, .strides = {}};
+  return {.x = look_at(b.dy, {b.a.x.shape(), b.a.strides.list, b.a.offset}),
+          .shape = {},
+          .strides = {}};
 }
 void StridedPlace::samples(SampleList& s) {
-  add_sample<StridedPlace>(s, {.x = grid({2, 3}, -1, 1), .shape = {3, 4}, .strides = {4, 1}, .offset = 4});
+  add_sample<StridedPlace>(
+      s, {.x = grid({2, 3}, -1, 1), .shape = {3, 4}, .strides = {4, 1}, .offset = 4});
   add_sample<StridedPlace>(s, {.x = grid({3, 3}, -1, 1), .shape = {5}, .strides = {1, 1}});
   add_sample<StridedPlace>(s, {.x = strided(grid({2, 3}, -1, 1)), .shape = {6}, .strides = {1, 2}});
   add_sample<StridedPlace>(s, {.x = grid({0}, -1, 1), .shape = {2, 2}, .strides = {1}});
 }
 
-// ---- as_strided_scatter --------------------------------------------------------------------------
+// ---- as_strided_scatter ------------------------------------------------------------------------
 
 Meta AsStridedScatter::infer(const Args& a) {
   check_look(a.size.list, a.strides.list, a.offset, a.x.numel());
@@ -193,18 +203,24 @@ AsStridedScatter::Args AsStridedScatter::grad(const Back<AsStridedScatter>& b) {
     zeroed.source = autograd::engine_ops().zeros_like(b.a.source);
     g.x = call<AsStridedScatter>(zeroed);
   }
-  if (b.need(&Args::source)) g.source = look_at(b.dy, {b.a.size.list, b.a.strides.list, b.a.offset});
+  if (b.need(&Args::source))
+    g.source = look_at(b.dy, {b.a.size.list, b.a.strides.list, b.a.offset});
   return g;
 }
 void AsStridedScatter::samples(SampleList& s) {
-  add_sample<AsStridedScatter>(s, {.x = grid({3, 4}, -1, 1), .source = grid({2, 2}, 2, 3),
-                                   .size = {2, 2}, .strides = {4, 2}, .offset = 1});
-  add_sample<AsStridedScatter>(s, {.x = strided(grid({3, 4}, -1, 1)), .source = grid({1}, 2, 3),
-                                   .size = {3}, .strides = {5}});
-  add_sample<AsStridedScatter>(s, {.x = grid({4}, -1, 1), .source = grid({0}, 2, 3), .size = {0}, .strides = {1}});
+  add_sample<AsStridedScatter>(s, {.x = grid({3, 4}, -1, 1),
+                                   .source = grid({2, 2}, 2, 3),
+                                   .size = {2, 2},
+                                   .strides = {4, 2},
+                                   .offset = 1});
+  add_sample<AsStridedScatter>(
+      s,
+      {.x = strided(grid({3, 4}, -1, 1)), .source = grid({1}, 2, 3), .size = {3}, .strides = {5}});
+  add_sample<AsStridedScatter>(
+      s, {.x = grid({4}, -1, 1), .source = grid({0}, 2, 3), .size = {0}, .strides = {1}});
 }
 
-// ---- history of writes through views -------------------------------------------------------------
+// ---- history of writes through views -----------------------------------------------------------
 
 namespace {
 
@@ -237,9 +253,13 @@ class WriteThrough final : public autograd::Node {
     // A copy, so that whoever takes it does not keep the whole block alive.
     if (next[1]) dxs[1] = clone(look_at(block, seen));
     if (!next[0]) return;
-    const Tensor zero = autograd::engine_ops().zeros_like(Tensor::empty({}, block.dtype(), block.device()));
-    const Tensor rest = call<AsStridedScatter>({.x = block, .source = zero, .size = Sizes(seen.shape),
-                                                .strides = Sizes(seen.strides), .offset = seen.offset});
+    const Tensor zero =
+        autograd::engine_ops().zeros_like(Tensor::empty({}, block.dtype(), block.device()));
+    const Tensor rest = call<AsStridedScatter>({.x = block,
+                                                .source = zero,
+                                                .size = Sizes(seen.shape),
+                                                .strides = Sizes(seen.strides),
+                                                .offset = seen.offset});
     dxs[0] = look_at(rest, look);
   }
 
@@ -267,7 +287,9 @@ class LookAgain final : public autograd::Node {
 NodeRef write_through(const Tensor& base, const Tensor& view, NodeRef node) {
   return NodeRef(new WriteThrough(base, view, std::move(node)));
 }
-NodeRef look_again(const Tensor& base, const Tensor& view) { return NodeRef(new LookAgain(base, view)); }
+NodeRef look_again(const Tensor& base, const Tensor& view) {
+  return NodeRef(new LookAgain(base, view));
+}
 
 OpFamily family_strided() {
   return list_ops(OpList<AsStrided, StridedPlace, AsStridedScatter>{}, "strided");

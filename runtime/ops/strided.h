@@ -17,11 +17,11 @@ struct AsStrided {
   static constexpr std::string_view doc =
       "A look at the memory of x with any sizes, strides and offset, counted in elements from 0.";
   static constexpr std::string_view example = "rille.as_strided(rille.ones(6), {2, 2}, {1, 2})";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("size", &Args::size, "sizes of the result").required(),
-                 field("stride", &Args::strides, "elements from one to the next, each dim").required(),
-                 field("offset", &Args::offset, "of the first element; default: that of x")};
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any tensor"),
+      field("size", &Args::size, "sizes of the result").required(),
+      field("stride", &Args::strides, "elements from one to the next, each dim").required(),
+      field("offset", &Args::offset, "of the first element; default: that of x")};
   static View view(const Args& a);
   static Args grad(const Back<AsStrided>& b);
   static void samples(SampleList& s);

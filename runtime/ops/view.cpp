@@ -58,11 +58,12 @@ Shape resolve_sizes(const Dims& given, int64_t numel) {
     known *= out[unknown];
   }
   if (known != numel)
-    throw shape_error("shape {} does not hold {} element{}", to_string(given), numel, numel == 1 ? "" : "s");
+    throw shape_error("shape {} does not hold {} element{}", to_string(given), numel,
+                      numel == 1 ? "" : "s");
   return out;
 }
 
-// ---- shape ---------------------------------------------------------------------------------------
+// ---- shape -------------------------------------------------------------------------------------
 
 View ViewShape::view(const Args& a) {
   const Shape shape = resolve_sizes(a.shape.list, a.x.numel());
@@ -92,8 +93,12 @@ void Reshape::samples(SampleList& s) {
   add_sample<Reshape>(s, {.x = grid({0, 3}, -1, 1), .shape = {0}});
 }
 
-View ViewAs::view(const Args& a) { return ViewShape::view({.x = a.x, .shape = Sizes(a.other.shape())}); }
-ViewAs::Args ViewAs::grad(const Back<ViewAs>& b) { return {.x = reshape(b.dy, b.a.x.shape()), .other = {}}; }
+View ViewAs::view(const Args& a) {
+  return ViewShape::view({.x = a.x, .shape = Sizes(a.other.shape())});
+}
+ViewAs::Args ViewAs::grad(const Back<ViewAs>& b) {
+  return {.x = reshape(b.dy, b.a.x.shape()), .other = {}};
+}
 void ViewAs::samples(SampleList& s) {
   add_sample<ViewAs>(s, {.x = grid({3, 4}, -1, 1), .other = grid({2, 6}, -1, 1)});
 }
@@ -106,8 +111,10 @@ Tensor Flatten::compose(const Args& a) {
   Shape shape;
   int64_t n = 1;
   for (int d = 0; d < a.x.rank(); ++d) {
-    if (d >= first && d <= last) n *= a.x.shape()[d];
-    else shape.push_back(a.x.shape()[d]);
+    if (d >= first && d <= last)
+      n *= a.x.shape()[d];
+    else
+      shape.push_back(a.x.shape()[d]);
     if (d == last) shape.push_back(n);
   }
   return reshape(a.x, shape);
@@ -134,7 +141,7 @@ void Unflatten::samples(SampleList& s) {
   add_sample<Unflatten>(s, {.x = strided(grid({6, 2}, -1, 1)), .dim = {0}, .sizes = {2, 3}});
 }
 
-// ---- dims of size 1 ------------------------------------------------------------------------------
+// ---- dims of size 1 ----------------------------------------------------------------------------
 
 View Squeeze::view(const Args& a) {
   View v{{}, {}, a.x.offset()};
@@ -171,7 +178,7 @@ void Unsqueeze::samples(SampleList& s) {
   add_sample<Unsqueeze>(s, {.x = grid({0}, -1, 1), .dim = {1}});
 }
 
-// ---- order of dims -------------------------------------------------------------------------------
+// ---- order of dims -----------------------------------------------------------------------------
 
 namespace {
 
@@ -274,7 +281,7 @@ void MoveDim::samples(SampleList& s) {
   add_sample<MoveDim>(s, {.x = grid({2, 3, 4}, -1, 1), .source = {0, 1}, .destination = {2, 0}});
 }
 
-// ---- repeated without a copy ---------------------------------------------------------------------
+// ---- repeated without a copy -------------------------------------------------------------------
 
 View Expand::view(const Args& a) {
   const Shape& x = a.x.shape();
@@ -288,7 +295,8 @@ View Expand::view(const Args& a) {
       to[d] = x[d - extra];
     }
     if (d >= extra && x[d - extra] != 1 && x[d - extra] != to[d])
-      throw shape_error("shape {} does not expand to {}", to_string(x), to_string(a.sizes.list)).of("x");
+      throw shape_error("shape {} does not expand to {}", to_string(x), to_string(a.sizes.list))
+          .of("x");
   }
   return {to, broadcast_strides(x, a.x.strides(), to), a.x.offset()};
 }
@@ -314,7 +322,7 @@ void ExpandAs::samples(SampleList& s) {
   add_sample<ExpandAs>(s, {.x = grid({3, 1}, -1, 1), .other = grid({2, 3, 2}, -1, 1)});
 }
 
-// ---- for other ops -------------------------------------------------------------------------------
+// ---- for other ops -----------------------------------------------------------------------------
 
 Tensor reshape(const Tensor& x, const Shape& given) {
   if (x.shape() == given) return x;
@@ -322,7 +330,9 @@ Tensor reshape(const Tensor& x, const Shape& given) {
   const bool fits = view_strides(x.shape(), x.strides(), shape.list).has_value();
   return call<ViewShape>({.x = fits ? x : contiguous(x), .shape = shape});
 }
-Tensor permute(const Tensor& x, const Dims& dims) { return call<Permute>({.x = x, .dims = Axes(dims)}); }
+Tensor permute(const Tensor& x, const Dims& dims) {
+  return call<Permute>({.x = x, .dims = Axes(dims)});
+}
 Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
   return call<Transpose>({.x = x, .dim0 = {dim0}, .dim1 = {dim1}});
 }
@@ -333,10 +343,10 @@ Tensor expand(const Tensor& x, const Shape& shape) {
 }
 
 OpFamily family_view() {
-  return list_ops(OpList<ViewShape, Reshape, ViewAs, Flatten, Unflatten, Squeeze, Unsqueeze, Permute,
-                         Transpose, SwapAxes, MatrixTranspose, MoveDim, Expand, BroadcastTo,
-                         ExpandAs>{},
-                  "view");
+  return list_ops(
+      OpList<ViewShape, Reshape, ViewAs, Flatten, Unflatten, Squeeze, Unsqueeze, Permute, Transpose,
+             SwapAxes, MatrixTranspose, MoveDim, Expand, BroadcastTo, ExpandAs>{},
+      "view");
 }
 
 }  // namespace rille

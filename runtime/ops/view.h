@@ -6,32 +6,40 @@
 namespace rille {
 
 struct ViewShape {
-  struct Args { Tensor x; Sizes shape; };
+  struct Args {
+    Tensor x;
+    Sizes shape;
+  };
   static constexpr std::string_view name = "view";
   static constexpr std::string_view doc =
       "x under another shape, sharing its memory. One size may be -1: it is worked out.";
   static constexpr std::string_view example = "rille.ones(2, 6):view(3, -1)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("shape", &Args::shape, "the new sizes").required()};
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any tensor"), field("shape", &Args::shape, "the new sizes").required()};
   static View view(const Args& a);
   static Args grad(const Back<ViewShape>& b);
   static void samples(SampleList& s);
 };
 
 struct Reshape {
-  struct Args { Tensor x; Sizes shape; };
+  struct Args {
+    Tensor x;
+    Sizes shape;
+  };
   static constexpr std::string_view name = "reshape";
   static constexpr std::string_view doc =
       "x under another shape: a view where its strides allow, else a copy. -1 is worked out.";
   static constexpr std::string_view example = "rille.ones(2, 6):t():reshape(3, -1)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("shape", &Args::shape, "the new sizes").required()};
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any tensor"), field("shape", &Args::shape, "the new sizes").required()};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
 struct ViewAs {
-  struct Args { Tensor x, other; };
+  struct Args {
+    Tensor x, other;
+  };
   static constexpr std::string_view name = "view_as";
   static constexpr std::string_view doc = "x as a view with the shape of another tensor.";
   static constexpr std::string_view example = "rille.ones(6):view_as(rille.ones(2, 3))";
@@ -43,43 +51,58 @@ struct ViewAs {
 };
 
 struct Flatten {
-  struct Args { Tensor x; Axis start = {0}, end = {-1}; };
+  struct Args {
+    Tensor x;
+    Axis start = {0}, end = {-1};
+  };
   static constexpr std::string_view name = "flatten";
-  static constexpr std::string_view doc = "x with the dims from start to end, both included, made one.";
+  static constexpr std::string_view doc =
+      "x with the dims from start to end, both included, made one.";
   static constexpr std::string_view example = "rille.ones(2, 3, 4):flatten(2)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("start", &Args::start, "first dim"),
-                                            field("end", &Args::end, "last dim")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"), field("start", &Args::start, "first dim"),
+                 field("end", &Args::end, "last dim")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
 struct Unflatten {
-  struct Args { Tensor x; Axis dim; Sizes sizes; };
+  struct Args {
+    Tensor x;
+    Axis dim;
+    Sizes sizes;
+  };
   static constexpr std::string_view name = "unflatten";
   static constexpr std::string_view doc = "x with one dim split into several. One size may be -1.";
   static constexpr std::string_view example = "rille.ones(2, 6):unflatten(2, 3, -1)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dim", &Args::dim, "the dim to split").required(),
-                                            field("sizes", &Args::sizes, "its new sizes").required()};
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim to split").required(),
+      field("sizes", &Args::sizes, "its new sizes").required()};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
 struct Squeeze {
-  struct Args { Tensor x; std::optional<Axis> dim = {}; };
+  struct Args {
+    Tensor x;
+    std::optional<Axis> dim = {};
+  };
   static constexpr std::string_view name = "squeeze";
-  static constexpr std::string_view doc = "x without dims of size 1: all of them, or the one named if its size is 1.";
+  static constexpr std::string_view doc =
+      "x without dims of size 1: all of them, or the one named if its size is 1.";
   static constexpr std::string_view example = "rille.zeros(1, 3, 1):squeeze()";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dim", &Args::dim, "default: every dim of size 1")};
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "default: every dim of size 1")};
   static View view(const Args& a);
   static Args grad(const Back<Squeeze>& b);
   static void samples(SampleList& s);
 };
 
 struct Unsqueeze {
-  struct Args { Tensor x; Axis dim; };
+  struct Args {
+    Tensor x;
+    Axis dim;
+  };
   static constexpr std::string_view name = "unsqueeze";
   static constexpr std::string_view doc = "x with a dim of size 1 put in; dim is where it will be.";
   static constexpr std::string_view example = "rille.ones(3):unsqueeze(-1)";
@@ -91,32 +114,41 @@ struct Unsqueeze {
 };
 
 struct Permute {
-  struct Args { Tensor x; Axes dims; };
+  struct Args {
+    Tensor x;
+    Axes dims;
+  };
   static constexpr std::string_view name = "permute";
   static constexpr std::string_view doc = "x with its dims in another order.";
   static constexpr std::string_view example = "rille.ones(2, 3, 4):permute(3, 1, 2)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dims", &Args::dims, "every dim, once").required()};
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any tensor"), field("dims", &Args::dims, "every dim, once").required()};
   static View view(const Args& a);
   static Args grad(const Back<Permute>& b);
   static void samples(SampleList& s);
 };
 
 struct Transpose {
-  struct Args { Tensor x; Axis dim0 = {-2}, dim1 = {-1}; };
+  struct Args {
+    Tensor x;
+    Axis dim0 = {-2}, dim1 = {-1};
+  };
   static constexpr std::string_view name = "transpose";
   static constexpr std::string_view doc = "x with two dims exchanged; by default the last two.";
   static constexpr std::string_view example = "rille.ones(2, 3):transpose(1, 2)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dim0", &Args::dim0, "one dim"),
-                                            field("dim1", &Args::dim1, "the other")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"), field("dim0", &Args::dim0, "one dim"),
+                 field("dim1", &Args::dim1, "the other")};
   static View view(const Args& a);
   static Args grad(const Back<Transpose>& b);
   static void samples(SampleList& s);
 };
 
 struct SwapAxes {
-  struct Args { Tensor x; Axis dim0, dim1; };
+  struct Args {
+    Tensor x;
+    Axis dim0, dim1;
+  };
   static constexpr std::string_view name = "swapaxes";
   static constexpr std::string_view doc = "x with two dims exchanged.";
   static constexpr std::string_view example = "rille.ones(2, 3):swapaxes(1, 2)";
@@ -128,9 +160,12 @@ struct SwapAxes {
 };
 
 struct MatrixTranspose {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "t";
-  static constexpr std::string_view doc = "The transpose of a matrix; x itself where it has fewer dims.";
+  static constexpr std::string_view doc =
+      "The transpose of a matrix; x itself where it has fewer dims.";
   static constexpr std::string_view example = "rille.ones(2, 3):t()";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "at most two dims")};
   static Tensor compose(const Args& a);
@@ -138,7 +173,10 @@ struct MatrixTranspose {
 };
 
 struct MoveDim {
-  struct Args { Tensor x; Axes source, destination; };
+  struct Args {
+    Tensor x;
+    Axes source, destination;
+  };
   static constexpr std::string_view name = "movedim";
   static constexpr std::string_view doc =
       "x with dims moved to other places; those that are not named keep their order.";
@@ -152,13 +190,16 @@ struct MoveDim {
 };
 
 struct Expand {
-  struct Args { Tensor x; Sizes sizes; };
+  struct Args {
+    Tensor x;
+    Sizes sizes;
+  };
   static constexpr std::string_view name = "expand";
   static constexpr std::string_view doc =
       "x with dims of size 1 repeated, without a copy. -1 keeps a size; new dims come first.";
   static constexpr std::string_view example = "rille.ones(3, 1):expand(-1, 4)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("sizes", &Args::sizes, "the new sizes").required()};
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any tensor"), field("sizes", &Args::sizes, "the new sizes").required()};
   static constexpr bool broadcasts = true;
   static View view(const Args& a);
   static Args grad(const Back<Expand>& b);
@@ -166,9 +207,13 @@ struct Expand {
 };
 
 struct BroadcastTo {
-  struct Args { Tensor x; Sizes sizes; };
+  struct Args {
+    Tensor x;
+    Sizes sizes;
+  };
   static constexpr std::string_view name = "broadcast_to";
-  static constexpr std::string_view doc = "x repeated to a shape by the rules of broadcasting, without a copy.";
+  static constexpr std::string_view doc =
+      "x repeated to a shape by the rules of broadcasting, without a copy.";
   static constexpr std::string_view example = "rille.ones(3):broadcast_to(2, 3)";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
                                             field("sizes", &Args::sizes, "the shape").required()};
@@ -177,9 +222,12 @@ struct BroadcastTo {
 };
 
 struct ExpandAs {
-  struct Args { Tensor x, other; };
+  struct Args {
+    Tensor x, other;
+  };
   static constexpr std::string_view name = "expand_as";
-  static constexpr std::string_view doc = "x repeated to the shape of another tensor, without a copy.";
+  static constexpr std::string_view doc =
+      "x repeated to the shape of another tensor, without a copy.";
   static constexpr std::string_view example = "rille.ones(3):expand_as(rille.ones(2, 3))";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
                                             field("other", &Args::other, "gives the shape")};

@@ -61,7 +61,8 @@ TEST_CASE("a view taken before its base took part in a gradient takes part, too"
   copy_(y, w);
   CHECK(autograd::requires_grad(part));
   backward(sum(part));
-  CHECK(autograd::grad_of(w).to_vector() == std::vector<double>{0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0});
+  CHECK(autograd::grad_of(w).to_vector() ==
+        std::vector<double>{0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0});
 }
 
 TEST_CASE("chains of views, written to more than once") {
@@ -115,7 +116,8 @@ TEST_CASE("all parts of an unbound or split tensor") {
     const Tensor y = in[0] * 1;
     double factor = 1;
     for (const Tensor& row : unbind(y, 0)) mul_(row, in[1] * ++factor);
-    for (const Tensor& part : call<Split>({.x = y, .size = {2}, .dim = {1}})) add_(part, select(in[1], 0, 0));
+    for (const Tensor& part : call<Split>({.x = y, .size = {2}, .dim = {1}}))
+      add_(part, select(in[1], 0, 0));
     return List{y};
   };
   check(fn, {leaf({3, 3}, -1, 1), leaf({3}, 0.5, 2)});
@@ -125,9 +127,17 @@ TEST_CASE("positions written by ids and by masks") {
   const auto fn = [](const List& in) {
     const Tensor y = in[0] * 2;
     const Tensor twice = Tensor::of(std::vector<double>{2, -1, 2}, {3}, DType::i64);
-    call_<IndexPut>({.x = select(y, 0, 1), .indices = {twice}, .source = in[1], .accumulate = true, .dims = {}});
-    call_<IndexPut>({.x = narrow(y, 1, 1, 3), .indices = {mask({3, 3})}, .source = select(in[1], 0, 0), .dims = {}});
-    call_<Scatter>({.x = select(y, 1, 0), .dim = {0}, .index = ids({1}, 3), .source = narrow(in[1], 0, 1, 1)});
+    call_<IndexPut>({.x = select(y, 0, 1),
+                     .indices = {twice},
+                     .source = in[1],
+                     .accumulate = true,
+                     .dims = {}});
+    call_<IndexPut>({.x = narrow(y, 1, 1, 3),
+                     .indices = {mask({3, 3})},
+                     .source = select(in[1], 0, 0),
+                     .dims = {}});
+    call_<Scatter>(
+        {.x = select(y, 1, 0), .dim = {0}, .index = ids({1}, 3), .source = narrow(in[1], 0, 1, 1)});
     return List{y};
   };
   check(fn, {leaf({3, 4}, -1, 1), leaf({3}, 0.5, 2)});
@@ -154,6 +164,16 @@ TEST_CASE("views of a leaf refuse to be written to, unless outside of the graph"
   const NoGrad quiet;
   call_<Zero>({.x = select(x, 0, 0)});
   CHECK(x.at(0) == 0);
+}
+
+TEST_CASE("expanded tensors refuse to be written to") {
+  const Tensor x = zeros({3, 1}), wide = expand(x, {3, 2});
+  try {
+    add_(wide, wide);
+    FAIL("was written to");
+  } catch (const Error& e) {
+    CHECK(e.code() == "E_INPLACE");
+  }
 }
 
 TEST_CASE("a value that backward needs is guarded against writes through views") {
