@@ -280,24 +280,22 @@ void Call::only(int i, std::initializer_list<std::string_view> keys) const {
   }
 }
 
-Tensor Call::raw_tensor_field(int i, std::string_view key) const {
-  for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2))
-    if (lua_type(L_, -2) == LUA_TSTRING && key == lua_tolstring(L_, -2, nullptr)) {
-      TensorImpl* p = peek_tensor(L_, -1, in_);
-      lua_settop(L_, -3);
-      return p ? tensor_of(p) : Tensor();
+std::vector<TensorField> Call::tensor_fields(int i, std::string_view name) const {
+  if (!is_table(i)) wrong(i, name, "a list of tables");
+  std::vector<TensorField> out;
+  const lua_Unsigned n = lua_rawlen(L_, i);
+  for (lua_Unsigned k = 1; k <= n; ++k) {
+    lua_rawgeti(L_, i, static_cast<lua_Integer>(k));
+    if (lua_type(L_, -1) != LUA_TTABLE)
+      throw type_error("'{}' must be a list of tables, got {} at position {}", name,
+                       describe_value(L_, lua_gettop(L_), in_), k);
+    for (lua_pushnil(L_); lua_next(L_, -2); lua_settop(L_, -2)) {
+      TensorImpl* p = lua_type(L_, -2) == LUA_TSTRING ? peek_tensor(L_, lua_gettop(L_), in_) : nullptr;
+      if (p) out.push_back({static_cast<size_t>(k) - 1, lua_tolstring(L_, -2, nullptr), tensor_of(p)});
     }
-  return {};
-}
-
-bool Call::raw_boolean_field(int i, std::string_view key) const {
-  for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2))
-    if (lua_type(L_, -2) == LUA_TSTRING && key == lua_tolstring(L_, -2, nullptr)) {
-      const bool on = lua_toboolean(L_, -1);
-      lua_settop(L_, -3);
-      return on;
-    }
-  return false;
+    lua_settop(L_, -2);
+  }
+  return out;
 }
 
 // ---- results -------------------------------------------------------------------------------------
