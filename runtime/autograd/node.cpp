@@ -54,7 +54,7 @@ class AccumulateGrad : public Node {
     if (!m.grad) {
       const bool ours = dy.unique() && dy.storage().unique() && dy.is_contiguous();
       m.grad = ours || taping ? std::move(dy) : engine_ops().clone(dy);
-    } else if (taping) {
+    } else if (taping || !m.grad.is_contiguous()) {  // an expanded gradient can't be added to
       m.grad = engine_ops().add(m.grad, dy);
     } else {
       engine_ops().add_in_place(m.grad, dy);
