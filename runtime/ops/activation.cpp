@@ -14,7 +14,8 @@ namespace rille {
 Tensor Prelu::compose(const Args& a) {
   const int64_t channels = a.x.rank() > 1 ? a.x.size(1) : 1, n = a.weight.numel();
   if (a.weight.rank() > 1 || (n != 1 && n != channels))
-    throw shape_error("'weight' must have 1 or {} elements, got shape {}", channels, to_string(a.weight.shape()))
+    throw shape_error("'weight' must have 1 or {} elements, got shape {}", channels,
+                      to_string(a.weight.shape()))
         .of("x", "weight");
   Shape fits = Shape::filled(a.x.rank(), 1);
   if (n != 1) fits[1] = n;
@@ -48,10 +49,11 @@ void Glu::samples(SampleList& s) {
 }
 
 OpFamily family_activation() {
-  return list_ops(OpList<Silu, Sigmoid, Relu, Gelu, LeakyRelu, Elu, Selu, Celu, Relu6, Hardtanh,
-                         Hardsigmoid, Hardswish, Mish, Softplus, Logsigmoid, Softsign, Tanhshrink,
-                         Softshrink, Hardshrink, Threshold, Rrelu, Logit, Prelu, PreluBroadcast, Glu>{},
-                  "activation");
+  return list_ops(
+      OpList<Silu, Sigmoid, Relu, Gelu, LeakyRelu, Elu, Selu, Celu, Relu6, Hardtanh, Hardsigmoid,
+             Hardswish, Mish, Softplus, Logsigmoid, Softsign, Tanhshrink, Softshrink, Hardshrink,
+             Threshold, Rrelu, Logit, Prelu, PreluBroadcast, Glu>{},
+      "activation");
 }
 
 }  // namespace rille
