@@ -20,6 +20,7 @@ std::vector<const OpInfo*> collect() {
       family_conv,            //
       family_create,          //
       family_cross_entropy,   //
+      family_dropout,         //
       family_embedding,       //
       family_extreme,         //
       family_fold,            //
@@ -30,6 +31,7 @@ std::vector<const OpInfo*> collect() {
       family_norm,            //
       family_order,           //
       family_pool,            //
+      family_random,          //
       family_reduce,          //
       family_resize,          //
       family_rounding,        //
