@@ -11,6 +11,7 @@ using OpFamily = std::vector<const OpInfo*>;
 OpFamily family_activation();
 OpFamily family_arith();
 OpFamily family_arrange();
+OpFamily family_attention();
 OpFamily family_binary();
 OpFamily family_bitwise();
 OpFamily family_cast();

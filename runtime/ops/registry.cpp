@@ -12,6 +12,7 @@ std::vector<const OpInfo*> collect() {
       family_activation,      //
       family_arith,           //
       family_arrange,         //
+      family_attention,       //
       family_binary,          //
       family_bitwise,         //
       family_cast,            //
