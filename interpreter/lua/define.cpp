@@ -61,7 +61,7 @@ void push_methods(lua_State* L, Interpreter& in, std::span<const NativeEntry> na
     lua_setfield(L, -2, name.c_str());
     if (!op->in_place) continue;
     push_op(L, in, *op, OpForm::in_place);
-    lua_setfield(L, -2, (name + "_").c_str());
+    lua_setfield(L, -2, op->in_place_name);
   }
   set_natives(L, in, natives);
 }

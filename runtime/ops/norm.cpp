@@ -5,7 +5,7 @@
 #include "ops/cast.h"
 #include "ops/create.h"
 #include "ops/families.h"
-#include "ops/pointwise.h"
+#include "ops/math.h"
 #include "ops/reduce.h"
 #include "ops/register.h"
 #include "ops/view.h"
@@ -112,7 +112,7 @@ struct Normalised {
 };
 Normalised normalise(const Tensor& x, int64_t dims, double eps, bool centre) {
   const Tensor d = centre ? x - mean_row(x, dims) : x;
-  const Tensor rstd = call<SignedPow>({.x = mean_row(d * d, dims) + eps, .p = -0.5});
+  const Tensor rstd = call<Rsqrt>({mean_row(d * d, dims) + eps});
   return {d * rstd, rstd};
 }
 

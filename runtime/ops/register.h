@@ -89,6 +89,7 @@ OpInfo make_info() {
   i.name = O::name;
   static const std::string with_underscore = std::string(O::name) + "_";
   i.in_place_name = with_underscore.c_str();
+  if constexpr (requires { O::in_place_name; }) i.in_place_name = O::in_place_name;
   i.doc = O::doc;
   if constexpr (requires { O::example; }) i.example = O::example;
   const Args probe{};

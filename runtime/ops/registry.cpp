@@ -12,6 +12,7 @@ std::vector<const OpInfo*> collect() {
       family_activation,      //
       family_arith,           //
       family_arrange,         //
+      family_attention,       //
       family_binary,          //
       family_bitwise,         //
       family_cast,            //
@@ -20,6 +21,7 @@ std::vector<const OpInfo*> collect() {
       family_conv,            //
       family_create,          //
       family_cross_entropy,   //
+      family_dropout,         //
       family_embedding,       //
       family_extreme,         //
       family_fold,            //
@@ -30,6 +32,7 @@ std::vector<const OpInfo*> collect() {
       family_norm,            //
       family_order,           //
       family_pool,            //
+      family_random,          //
       family_reduce,          //
       family_resize,          //
       family_rounding,        //
