@@ -14,6 +14,7 @@ void bind_all(Interpreter& in) {
   bind_nn(in);
   bind_optim(in);
   bind_system(in);
+  bind_workers(in);
 }
 
 Device device_of(const std::string& text) { return parse_device(text); }

@@ -18,6 +18,7 @@ void bind_files(Interpreter& in);
 void bind_nn(Interpreter& in);
 void bind_optim(Interpreter& in);
 void bind_system(Interpreter& in);
+void bind_workers(Interpreter& in);
 
 /// All of them.
 void bind_all(Interpreter& in);

@@ -1,0 +1,277 @@
+#include "interpreter/lua/worker_pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <lua.hpp>
+#include <mutex>
+
+#include "core/fail.h"
+#include "core/threads.h"
+#include "interpreter/lua/open.h"
+
+namespace rille::lua {
+namespace {
+
+constexpr size_t kStack = size_t{8} << 20;
+constexpr double kLongest = 1e8;  // seconds that a clock can add
+
+struct Job {
+  int64_t id;
+  Parcel value;
+};
+
+struct Done {
+  int64_t id;
+  Parcel value;
+  int worker;
+  std::string failure;  // empty where there was none
+};
+
+}  // namespace
+
+struct WorkerPool::Shared {
+  WorkerPlan plan;
+  std::mutex mutex;
+  std::condition_variable job_came, result_came;
+  std::deque<Job> jobs;
+  std::deque<Done> results;
+  size_t open = 0;                // jobs submitted whose results nobody had yet
+  std::optional<Done> unstarted;  // the first worker that could not begin
+  bool stop = false;
+  std::vector<pthread_t> threads;
+
+  std::optional<Job> take();
+  void finish(Done done, bool started = true);
+  void work(int number);
+};
+
+// The next job, or nothing once the pool is closed.
+std::optional<Job> WorkerPool::Shared::take() {
+  std::unique_lock lock(mutex);
+  job_came.wait(lock, [this] { return stop || !jobs.empty(); });
+  if (stop) return {};
+  Job job = std::move(jobs.front());
+  jobs.pop_front();
+  return job;
+}
+
+void WorkerPool::Shared::finish(Done done, bool started) {
+  const std::lock_guard lock(mutex);
+  if (started)
+    results.push_back(std::move(done));
+  else if (!unstarted)
+    unstarted = std::move(done);
+  result_came.notify_one();
+}
+
+namespace {
+
+// ---- a worker's side
+// -----------------------------------------------------------------------------
+
+int with_traceback(lua_State* L) {
+  luaL_traceback(L, L, luaL_tolstring(L, 1, nullptr), 1);
+  return 1;
+}
+
+struct Beginning {
+  Interpreter* in;
+  const WorkerPlan* plan;
+  int number;
+  int function;  // registry reference
+};
+
+// Under pcall: finds the function that does the jobs.
+int begin_body(lua_State* L) {
+  auto& b = *static_cast<Beginning*>(lua_touserdata(L, 1));
+  lua_getglobal(L, LUA_LOADLIBNAME);
+  lua_pushlstring(L, b.plan->path.data(), b.plan->path.size());
+  lua_setfield(L, -2, "path");
+  lua_getglobal(L, "require");
+  lua_pushlstring(L, b.plan->module.data(), b.plan->module.size());
+  lua_call(L, 1, 1);
+  push_parcel(L, *b.in, b.plan->setup);
+  lua_pushinteger(L, b.number);
+  lua_call(L, 2, 1);
+  luaL_checktype(L, -1, LUA_TFUNCTION);
+  b.function = luaL_ref(L, LUA_REGISTRYINDEX);
+  return 0;
+}
+
+struct Running {
+  Interpreter* in;
+  const Parcel* job;
+  int function;
+};
+
+// Under pcall: one job. Its result stays on the stack.
+int job_body(lua_State* L) {
+  const auto& r = *static_cast<const Running*>(lua_touserdata(L, 1));
+  lua_rawgeti(L, LUA_REGISTRYINDEX, r.function);
+  push_parcel(L, *r.in, *r.job);
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+// Calls body(argument) and leaves its result at index 2. The text of the error, or nothing.
+std::string call_protected(lua_State* L, lua_CFunction body, void* argument) {
+  lua_settop(L, 0);
+  lua_pushcfunction(L, with_traceback);
+  lua_pushcfunction(L, body);
+  lua_pushlightuserdata(L, argument);
+  if (lua_pcall(L, 1, 1, 1) == LUA_OK) return {};
+  return lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, nullptr) : "an error without text";
+}
+
+// A worker's state, closed on every way out.
+class State {
+ public:
+  explicit State(const WorkerPlan& plan) {
+    open_state(in_);
+    try {
+      plan.bind(in_);
+      finish_state(in_);
+    } catch (...) {
+      close_state(in_);
+      throw;
+    }
+    in_.context.flags |= plan.flags;
+    in_.context.default_dtype = plan.default_dtype;
+    in_.context.default_device = plan.default_device;
+  }
+  ~State() { close_state(in_); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  /// The text of what went wrong, or nothing.
+  std::string begin(const WorkerPlan& plan, int number) {
+    Beginning b{&in_, &plan, number, LUA_NOREF};
+    std::string failure = call_protected(in_.L, begin_body, &b);
+    function_ = b.function;
+    return failure;
+  }
+
+  Done run(const Job& job, int number) {
+    Running r{&in_, &job.value, function_};
+    Done done{job.id, {}, number, call_protected(in_.L, job_body, &r)};
+    try {
+      const Entered entered(in_, in_.L);
+      if (done.failure.empty()) done.value = pack(in_, 2);
+    } catch (const std::exception& e) {
+      done.failure = e.what();
+    }
+    lua_settop(in_.L, 0);
+    return done;
+  }
+
+ private:
+  Interpreter in_;
+  int function_ = LUA_NOREF;
+};
+
+[[noreturn]] void raise(const Done& done, const char* what) {
+  throw Error(Kind::data, "E_WORKER", fmt::format("worker {} {}", done.worker, what))
+      .fact(done.failure);
+}
+
+}  // namespace
+
+void WorkerPool::Shared::work(int number) {
+  set_threads(1);
+  try {
+    State state(plan);
+    std::string failure = state.begin(plan, number);
+    if (!failure.empty()) return finish({0, {}, number, std::move(failure)}, false);
+    while (const auto job = take()) finish(state.run(*job, number));
+  } catch (const std::exception& e) {
+    finish({0, {}, number, e.what()}, false);
+  }
+}
+
+// ---- the owner's side
+// ----------------------------------------------------------------------------
+
+WorkerPool::WorkerPool(int count, WorkerPlan plan) : shared_(std::make_unique<Shared>()) {
+  struct Start {
+    Shared* shared;
+    int number;
+  };
+  const auto body = [](void* p) -> void* {
+    const std::unique_ptr<Start> start(static_cast<Start*>(p));
+    start->shared->work(start->number);
+    return nullptr;
+  };
+  shared_->plan = std::move(plan);
+  shared_->threads.reserve(static_cast<size_t>(count));
+  // A new thread inherits the mask: signals are for the script's own thread.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStack);
+  int problem = 0;
+  for (int number = 1; number <= count && problem == 0; ++number) {
+    auto start = std::make_unique<Start>(Start{shared_.get(), number});
+    pthread_t thread;
+    problem = pthread_create(&thread, &attributes, body, start.get());
+    if (problem != 0) break;
+    (void)start.release();
+    shared_->threads.push_back(thread);
+  }
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (problem == 0) return;
+  close();
+  throw Error(Kind::memory, "E_OOM", fmt::format("{} threads can't be had", count));
+}
+
+WorkerPool::~WorkerPool() { close(); }
+
+void WorkerPool::submit(int64_t id, Parcel job) {
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->stop) throw Error(Kind::state, "E_ARG", "the pool is closed");
+  shared_->jobs.push_back({id, std::move(job)});
+  ++shared_->open;
+  shared_->job_came.notify_one();
+}
+
+std::optional<WorkerPool::Finished> WorkerPool::next(std::optional<double> timeout) {
+  Shared& s = *shared_;
+  std::unique_lock lock(s.mutex);
+  if (s.stop) throw Error(Kind::state, "E_ARG", "the pool is closed");
+  if (s.open == 0 && !s.unstarted) throw Error(Kind::state, "E_ARG", "no job is under way");
+  const auto ready = [&s] { return s.unstarted || !s.results.empty(); };
+  if (!timeout) {
+    s.result_came.wait(lock, ready);
+  } else {
+    const std::chrono::duration<double> seconds(std::clamp(*timeout, 0.0, kLongest));
+    const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(seconds);
+    if (!s.result_came.wait_for(lock, whole, ready)) return {};
+  }
+  if (s.results.empty()) raise(*s.unstarted, "could not begin");
+  Done done = std::move(s.results.front());
+  s.results.pop_front();
+  --s.open;
+  if (!done.failure.empty()) raise(done, "failed");
+  return Finished{done.id, std::move(done.value)};
+}
+
+void WorkerPool::close() {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->stop = true;
+    shared_->jobs.clear();
+    shared_->job_came.notify_all();
+  }
+  for (const pthread_t thread : shared_->threads) pthread_join(thread, nullptr);
+  shared_->threads.clear();
+  shared_->results.clear();
+}
+
+}  // namespace rille::lua

@@ -1,0 +1,49 @@
+// Threads with a Lua state each, which carry out jobs. Values go in and out as parcels, so no state
+// is ever touched by two threads. The pool is used by the thread of its own state only;
+// native.worker_pool makes one.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "interpreter/lua/ship.h"
+
+namespace rille::lua {
+
+/// What every worker begins with: `require(module)(setup, number)` gives the function for jobs.
+struct WorkerPlan {
+  std::string module;
+  Parcel setup;
+  std::string path;                      // package.path
+  void (*bind)(Interpreter&) = nullptr;  // defines what scripts get
+  uint32_t flags = 0;                    // modes that workers inherit, besides the default ones
+  DType default_dtype = DType::f32;
+  Device default_device;
+};
+
+class WorkerPool : public Object {
+ public:
+  static constexpr std::string_view kWhat = "a worker pool";
+  struct Finished {
+    int64_t id;
+    Parcel result;
+  };
+
+  /// Throws where a thread can't be had.
+  WorkerPool(int count, WorkerPlan plan);
+  ~WorkerPool() override;
+  std::string_view type() const override { return "rille.WorkerPool"; }
+
+  void submit(int64_t id, Parcel job);
+  /// The result of whichever job is done first; nothing after `timeout` seconds. A worker's error
+  /// is thrown as E_WORKER.
+  std::optional<Finished> next(std::optional<double> timeout);
+  /// Ends the threads after the job they are at, drops the others. May be called again.
+  void close();
+
+ private:
+  struct Shared;
+  std::unique_ptr<Shared> shared_;
+};
+
+}  // namespace rille::lua
