@@ -187,6 +187,7 @@ void bind_engine(Interpreter& in) {
   static constexpr NativeEntry methods[] = {
       {"seed", generator_seed}, {"state", generator_state}, {"set_state", generator_set_state}};
   lua::define_class(in, "rille.Generator", methods);
+  lua::define_value(in, "rille", "version", std::string_view(RILLE_VERSION));
 }
 
 }  // namespace rille::bind

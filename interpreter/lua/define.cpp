@@ -177,4 +177,14 @@ void define_functions(Interpreter& in, std::string_view module, std::span<const 
   lua_pop(L, 2);
 }
 
+void define_value(Interpreter& in, std::string_view module, std::string_view name, const Value& v) {
+  lua_State* L = in.L;
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  luaL_getsubtable(L, -1, std::string(module).c_str());
+  lua_pushlstring(L, name.data(), name.size());
+  push_value(L, in, v);
+  lua_rawset(L, -3);
+  lua_pop(L, 2);
+}
+
 }  // namespace rille::lua
