@@ -73,10 +73,10 @@ void set_operators(lua_State* L, Interpreter& in) {
     OpForm form;
   };
   constexpr Operator operators[] = {
-      {"__add", "add", OpForm::plain},          {"__sub", "sub", OpForm::plain},
-      {"__mul", "mul", OpForm::plain},          {"__div", "div", OpForm::plain},
+      {"__add", "add", OpForm::plain},           {"__sub", "sub", OpForm::plain},
+      {"__mul", "mul", OpForm::plain},           {"__div", "div", OpForm::plain},
       {"__idiv", "floor_divide", OpForm::plain}, {"__mod", "remainder", OpForm::plain},
-      {"__pow", "pow", OpForm::plain},          {"__unm", "neg", OpForm::unary_operator}};
+      {"__pow", "pow", OpForm::plain},           {"__unm", "neg", OpForm::unary_operator}};
   for (const Operator& o : operators) {
     const OpInfo* op = find_op(o.op);
     if (!op) continue;
