@@ -82,8 +82,8 @@ class Call {
 
   /// The entry of an options table as a Value; nil where absent. See also `only`.
   Value option(int i, std::string_view key) const;
-  /// The options table at `i`, or nothing, into a struct whose fields `schema` describes; `into` holds
-  /// the defaults. Refuses what the schema doesn't name.
+  /// The options table at `i`, or nothing, into a struct whose fields `schema` describes; `into`
+  /// holds the defaults. Refuses what the schema doesn't name.
   void options(int i, const OpInfo& schema, void* into) const;
   /// Refuses keys of the options table at `i` that are not among `keys`.
   void only(int i, std::initializer_list<std::string_view> keys) const;
