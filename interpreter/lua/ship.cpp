@@ -70,6 +70,7 @@ class Packer {
 
   Item item(int i, int depth, const Step& at) {
     switch (lua_type(L_, i)) {
+      case LUA_TNONE:
       case LUA_TNIL: return {};
       case LUA_TBOOLEAN: return bool(lua_toboolean(L_, i));
       case LUA_TNUMBER:
