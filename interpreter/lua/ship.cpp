@@ -16,6 +16,7 @@ namespace {
 const char kLoadedKey = 0;  // registry: package.loaded, found without making a string
 
 constexpr int kDepth = 180;
+constexpr int kShown = 6;  // steps of a route that an error tells
 
 // ---- taking out
 // ----------------------------------------------------------------------------------
@@ -30,7 +31,8 @@ struct Step {
 
 std::string route(const Step& last) {
   std::string text;
-  for (const Step* s = &last; s->before; s = s->before) {
+  int shown = 0;
+  for (const Step* s = &last; s->before && shown < kShown; s = s->before, ++shown) {
     if (!text.empty()) text += " of ";
     if (!s->name)
       text += fmt::format("position {}", s->position);

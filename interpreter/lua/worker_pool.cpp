@@ -235,7 +235,7 @@ WorkerPool::~WorkerPool() { close(); }
 
 void WorkerPool::submit(int64_t id, Parcel job) {
   const std::lock_guard lock(shared_->mutex);
-  if (shared_->stop) throw Error(Kind::state, "E_ARG", "the pool is closed");
+  if (shared_->stop) throw Error(Kind::state, "E_STATE", "the pool is closed");
   shared_->jobs.push_back({id, std::move(job)});
   ++shared_->open;
   shared_->job_came.notify_one();
@@ -244,8 +244,8 @@ void WorkerPool::submit(int64_t id, Parcel job) {
 std::optional<WorkerPool::Finished> WorkerPool::next(std::optional<double> timeout) {
   Shared& s = *shared_;
   std::unique_lock lock(s.mutex);
-  if (s.stop) throw Error(Kind::state, "E_ARG", "the pool is closed");
-  if (s.open == 0 && !s.unstarted) throw Error(Kind::state, "E_ARG", "no job is under way");
+  if (s.stop) throw Error(Kind::state, "E_STATE", "the pool is closed");
+  if (s.open == 0 && !s.unstarted) throw Error(Kind::state, "E_STATE", "no job is under way");
   const auto ready = [&s] { return s.unstarted || !s.results.empty(); };
   if (!timeout) {
     s.result_came.wait(lock, ready);
