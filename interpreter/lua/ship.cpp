@@ -52,6 +52,19 @@ int append(lua_State*, const void* bytes, size_t n, void* into) {
   }
 }
 
+// Puts the stack back to the height it had, where an error is thrown, too.
+class KeptTop {
+ public:
+  explicit KeptTop(lua_State* L) : L_(L), top_(lua_gettop(L)) {}
+  ~KeptTop() { lua_settop(L_, top_); }
+  KeptTop(const KeptTop&) = delete;
+  KeptTop& operator=(const KeptTop&) = delete;
+
+ private:
+  lua_State* L_;
+  int top_;
+};
+
 bool is_ours(lua_State* L, int i) {
   return lua_type(L, i) == LUA_TSTRING &&
          std::strncmp(lua_tolstring(L, i, nullptr), "rille", 5) == 0;
@@ -314,14 +327,9 @@ void prepare_shipping(Interpreter& in) {
 
 Parcel pack(Interpreter& in, int i) {
   lua_State* L = in.running;
-  const int top = lua_gettop(L);
   if (!lua_checkstack(L, 12)) throw std::bad_alloc();
-  try {
-    return Packer(L, in).run(i);
-  } catch (...) {
-    lua_settop(L, top);
-    throw;
-  }
+  const KeptTop kept(L);
+  return Packer(L, in).run(i);
 }
 
 std::string search_path(Interpreter& in) {

@@ -133,18 +133,13 @@ class State {
  public:
   explicit State(const WorkerPlan& plan) {
     open_state(in_);
-    try {
-      plan.bind(in_);
-      finish_state(in_);
-    } catch (...) {
-      close_state(in_);
-      throw;
-    }
+    plan.bind(in_);
+    finish_state(in_);
     in_.context.flags |= plan.flags;
     in_.context.default_dtype = plan.default_dtype;
     in_.context.default_device = plan.default_device;
   }
-  ~State() { close_state(in_); }
+  ~State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -170,7 +165,13 @@ class State {
   }
 
  private:
-  Interpreter in_;
+  // A member of its own, so that the state is closed where the constructor throws, too.
+  struct Opened {
+    Interpreter in;
+    ~Opened() { close_state(in); }
+  };
+  Opened opened_;
+  Interpreter& in_ = opened_.in;
   int function_ = LUA_NOREF;
 };
 
