@@ -7,6 +7,8 @@ namespace rille::nn {
 struct LayerInfo;
 using LayerFamily = std::vector<const LayerInfo*>;
 
+LayerFamily layers_batch_norm();
+LayerFamily layers_conv();
 LayerFamily layers_linear();
 LayerFamily layers_embedding();
 LayerFamily layers_norm();

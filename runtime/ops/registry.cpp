@@ -13,6 +13,7 @@ std::vector<const OpInfo*> collect() {
       family_arith,           //
       family_arrange,         //
       family_attention,       //
+      family_batch_norm,      //
       family_binary,          //
       family_bitwise,         //
       family_cast,            //
@@ -26,6 +27,8 @@ std::vector<const OpInfo*> collect() {
       family_extreme,         //
       family_fold,            //
       family_index,           //
+      family_loss,            //
+      family_margin_loss,     //
       family_mask,            //
       family_math,            //
       family_matmul,          //

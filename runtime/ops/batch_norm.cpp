@@ -1,0 +1,209 @@
+#include "ops/batch_norm.h"
+
+#include "core/fail.h"
+#include "ops/cast.h"
+#include "ops/families.h"
+#include "ops/math.h"
+#include "ops/pointwise.h"
+#include "ops/reduce.h"
+#include "ops/register.h"
+#include "ops/view.h"
+
+namespace rille {
+namespace {
+
+using MaybeTensor = std::optional<Tensor>;
+
+DType wide_of(DType d) { return d == DType::f64 ? d : DType::f32; }
+
+void check_input(const Tensor& x, int least) {
+  if (!x.is_float())
+    throw dtype_error("'x' must be a float tensor, got {}", name(x.dtype()))
+        .of("x")
+        .hint("x:to 'f32'");
+  if (x.rank() < least)
+    throw shape_error("'x' must be [n, channels{}], got {}", least > 2 ? ", ..." : "",
+                      to_string(x.shape()))
+        .of("x");
+}
+
+void check_channels(const MaybeTensor& t, const Tensor& x, std::string_view what) {
+  if (!t) return;
+  if (t->rank() != 1 || t->size(0) != x.size(1))
+    throw shape_error("'{}' must have one value for each of {} channels, got shape {}", what,
+                      x.size(1), to_string(t->shape()))
+        .of("x", what);
+  if (!t->is_float())
+    throw dtype_error("'{}' must be a float tensor, got {}", what, name(t->dtype())).of(what);
+}
+
+template <class A>
+void check_affine(const A& a) {
+  check_channels(a.weight, a.x, "weight");
+  check_channels(a.bias, a.x, "bias");
+}
+
+template <class A>
+void check_running(const A& a, bool needed) {
+  check_channels(a.running_mean, a.x, "running_mean");
+  check_channels(a.running_var, a.x, "running_var");
+  if (needed && !(a.running_mean && a.running_var))
+    throw arg_error("needs 'running_mean' and 'running_var' outside of training");
+}
+
+// Values of channels in a shape that broadcasts to x.
+Tensor by_channel(const Tensor& t, const Tensor& x, DType wide) {
+  Shape shape = x.shape();
+  for (int64_t& n : shape) n = 1;
+  shape[1] = x.size(1);
+  return reshape(cast(t, wide), shape);
+}
+
+Tensor scaled(Tensor y, const MaybeTensor& weight, const MaybeTensor& bias) {
+  if (weight) y = y * by_channel(*weight, y, y.dtype());
+  if (bias) y = y + by_channel(*bias, y, y.dtype());
+  return y;
+}
+
+struct Moments {
+  Tensor mean, var;  // biased
+};
+Moments moments_of(const Tensor& x, const Axes& dims) {
+  const Tensor mean = call<Mean>({.x = x, .dims = dims, .keepdim = true});
+  const Tensor apart = x - mean;
+  return {mean, call<Mean>({.x = apart * apart, .dims = dims, .keepdim = true})};
+}
+
+Tensor normalised(const Tensor& x, const Moments& m, double eps) {
+  return (x - m.mean) * call<Rsqrt>({.x = m.var + eps});
+}
+
+// running = (1 - momentum) * running + momentum * seen.
+void move(const MaybeTensor& running, const Tensor& seen, double momentum) {
+  if (!running || running->is_meta()) return;
+  const Tensor now = cast(*running, seen.dtype());
+  copy_(*running, now + (reshape(seen, running->shape()) - now) * momentum);
+}
+
+template <class A>
+void move_running(const A& a, const Moments& m, int64_t count) {
+  const NoGrad quiet;
+  const double n = static_cast<double>(count);
+  move(a.running_mean, m.mean, a.momentum);
+  move(a.running_var, m.var * (n / (n - 1)), a.momentum);
+}
+
+template <class A>
+Moments running_moments(const A& a, DType wide) {
+  return {by_channel(*a.running_mean, a.x, wide), by_channel(*a.running_var, a.x, wide)};
+}
+
+// All dims but the channels.
+Axes around_channels(const Tensor& x) {
+  Dims dims{0};
+  for (int d = 2; d < x.rank(); ++d) dims.push_back(d);
+  return Axes(dims);
+}
+
+int64_t per_instance(const Tensor& x) {
+  int64_t n = 1;
+  for (int d = 2; d < x.rank(); ++d) n *= x.size(d);
+  return n;
+}
+
+}  // namespace
+
+Tensor BatchNorm::compose(const Args& a) {
+  check_input(a.x, 2);
+  check_affine(a);
+  check_running(a, !a.training);
+  const int64_t count = a.x.size(0) * per_instance(a.x);
+  if (a.training && count == 1)
+    throw fail(Kind::shape, "E_BN_ONE_VALUE",
+               "training needs more than one value per channel, got shape {}",
+               to_string(a.x.shape()))
+        .of("x");
+  const DType wide = wide_of(a.x.dtype());
+  const Tensor x = cast(a.x, wide);
+  const Moments m = a.training ? moments_of(x, around_channels(x)) : running_moments(a, wide);
+  if (a.training && count > 1) move_running(a, m, count);
+  return cast(scaled(normalised(x, m, a.eps), a.weight, a.bias), a.x.dtype());
+}
+void BatchNorm::samples(SampleList& s) {
+  const Tensor mean = grid({3}, -1, 1), var = grid({3}, 0.5, 2);
+  const Tensor weight = grid({3}, 0.5, 1.5), bias = grid({3}, -1, 1);
+  add_sample<BatchNorm>(
+      s, {.x = grid({4, 3}, -2, 2), .weight = weight, .bias = bias, .training = true});
+  add_sample<BatchNorm>(s,
+                        {.x = strided(grid({2, 3, 2}, -2, 2)), .weight = weight, .training = true});
+  add_sample<BatchNorm>(s, {.x = grid({2, 3, 2, 2}, -2, 2),
+                            .running_mean = mean,
+                            .running_var = var,
+                            .weight = weight,
+                            .bias = bias});
+  add_sample<BatchNorm>(s, {.x = grid({0, 3}, -2, 2), .running_mean = mean, .running_var = var});
+}
+
+Tensor GroupNorm::compose(const Args& a) {
+  check_input(a.x, 2);
+  check_affine(a);
+  const int64_t channels = a.x.size(1);
+  if (a.groups < 1) throw arg_error("'groups' must be at least 1, got {}", a.groups);
+  if (channels % a.groups != 0)
+    throw shape_error("{} channels don't divide into {} groups", channels, a.groups).of("x");
+  const Tensor x = cast(a.x, wide_of(a.x.dtype()));
+  const Tensor rows = reshape(x, {x.size(0), a.groups, channels / a.groups * per_instance(x)});
+  const Tensor y = reshape(normalised(rows, moments_of(rows, {2}), a.eps), x.shape());
+  return cast(scaled(y, a.weight, a.bias), a.x.dtype());
+}
+void GroupNorm::samples(SampleList& s) {
+  add_sample<GroupNorm>(s, {.x = grid({2, 4, 2}, -2, 2),
+                            .groups = 2,
+                            .weight = grid({4}, 0.5, 1.5),
+                            .bias = grid({4}, -1, 1)});
+  add_sample<GroupNorm>(s, {.x = strided(grid({3, 4}, -2, 2)), .groups = 1});
+  add_sample<GroupNorm>(s, {.x = grid({0, 4, 2}, -2, 2), .groups = 2});
+}
+
+Tensor InstanceNorm::compose(const Args& a) {
+  check_input(a.x, 3);
+  check_affine(a);
+  check_running(a, !a.use_input_stats);
+  const int64_t count = per_instance(a.x);
+  if (a.use_input_stats && count == 1)
+    throw shape_error("needs more than one value per channel, got shape {}", to_string(a.x.shape()))
+        .of("x");
+  const DType wide = wide_of(a.x.dtype());
+  const Tensor x = cast(a.x, wide);
+  Moments m;
+  if (a.use_input_stats) {
+    Dims dims;
+    for (int d = 2; d < x.rank(); ++d) dims.push_back(d);
+    m = moments_of(x, Axes(dims));
+    const NoGrad quiet;
+    const Axes batch{0};
+    if (count > 1 && x.size(0) > 0)
+      move_running(
+          a, {call<Mean>({.x = m.mean, .dims = batch}), call<Mean>({.x = m.var, .dims = batch})},
+          count);
+  } else {
+    m = running_moments(a, wide);
+  }
+  return cast(scaled(normalised(x, m, a.eps), a.weight, a.bias), a.x.dtype());
+}
+void InstanceNorm::samples(SampleList& s) {
+  const Tensor weight = grid({3}, 0.5, 1.5), bias = grid({3}, -1, 1);
+  add_sample<InstanceNorm>(s, {.x = grid({2, 3, 4}, -2, 2), .weight = weight, .bias = bias});
+  add_sample<InstanceNorm>(s, {.x = strided(grid({2, 3, 2, 2}, -2, 2)),
+                               .running_mean = grid({3}, -1, 1),
+                               .running_var = grid({3}, 0.5, 2),
+                               .weight = weight,
+                               .use_input_stats = false});
+  add_sample<InstanceNorm>(s, {.x = grid({0, 3, 2}, -2, 2)});
+}
+
+OpFamily family_batch_norm() {
+  return list_ops(OpList<BatchNorm, GroupNorm, InstanceNorm>{}, "norm");
+}
+
+}  // namespace rille

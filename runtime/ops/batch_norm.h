@@ -1,0 +1,85 @@
+// Normalisation by channel: over the batch, over groups of channels, over one instance. Written in
+// other ops, in f32 or f64. Those over the last dims are in norm.h.
+#pragma once
+#include "ops/op.h"
+
+namespace rille {
+
+/// Running statistics are updated in place, outside of the tape, where training.
+struct BatchNorm {
+  struct Args {
+    Tensor x;
+    std::optional<Tensor> running_mean = {}, running_var = {}, weight = {}, bias = {};
+    bool training = false;
+    double momentum = 0.1, eps = 1e-5;
+  };
+  static constexpr std::string_view name = "batch_norm";
+  static constexpr std::string_view doc =
+      "(x - mean) / sqrt(variance + eps) * weight + bias for each channel: of the batch in "
+      "training, "
+      "which moves the running statistics, else of those.";
+  static constexpr std::string_view example =
+      "rille.batch_norm(rille.randn(4, 3), { training = true })";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "[n, channels, ...]"),
+                 field("running_mean", &Args::running_mean, "[channels]"),
+                 field("running_var", &Args::running_var, "[channels]"),
+                 field("weight", &Args::weight, "scale, [channels]"),
+                 field("bias", &Args::bias, "shift, [channels]"),
+                 field("training", &Args::training, "use the statistics of the batch"),
+                 field("momentum", &Args::momentum, "share of the batch in the running statistics"),
+                 field("eps", &Args::eps, "added to the variance")};
+  static Tensor compose(const Args& a);
+  static void samples(SampleList& s);
+};
+
+struct GroupNorm {
+  struct Args {
+    Tensor x;
+    int64_t groups = 1;
+    std::optional<Tensor> weight = {}, bias = {};
+    double eps = 1e-5;
+  };
+  static constexpr std::string_view name = "group_norm";
+  static constexpr std::string_view doc =
+      "(x - mean) / sqrt(variance + eps) * weight + bias, mean and variance over each group of "
+      "channels of one instance.";
+  static constexpr std::string_view example = "rille.group_norm(rille.randn(2, 4, 3), 2)";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "[n, channels, ...]"),
+                 field("groups", &Args::groups, "of channels").required(),
+                 field("weight", &Args::weight, "scale, [channels]"),
+                 field("bias", &Args::bias, "shift, [channels]"),
+                 field("eps", &Args::eps, "added to the variance")};
+  static constexpr Autocast autocast = Autocast::f32;
+  static Tensor compose(const Args& a);
+  static void samples(SampleList& s);
+};
+
+struct InstanceNorm {
+  struct Args {
+    Tensor x;
+    std::optional<Tensor> running_mean = {}, running_var = {}, weight = {}, bias = {};
+    bool use_input_stats = true;
+    double momentum = 0.1, eps = 1e-5;
+  };
+  static constexpr std::string_view name = "instance_norm";
+  static constexpr std::string_view doc =
+      "(x - mean) / sqrt(variance + eps) * weight + bias, mean and variance over each channel of "
+      "one "
+      "instance, or running ones.";
+  static constexpr std::string_view example = "rille.instance_norm(rille.randn(2, 3, 8))";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "[n, channels, ...]"),
+                 field("running_mean", &Args::running_mean, "[channels]"),
+                 field("running_var", &Args::running_var, "[channels]"),
+                 field("weight", &Args::weight, "scale, [channels]"),
+                 field("bias", &Args::bias, "shift, [channels]"),
+                 field("use_input_stats", &Args::use_input_stats, "else the running statistics"),
+                 field("momentum", &Args::momentum, "share of the batch in the running statistics"),
+                 field("eps", &Args::eps, "added to the variance")};
+  static Tensor compose(const Args& a);
+  static void samples(SampleList& s);
+};
+
+}  // namespace rille
