@@ -1,6 +1,8 @@
 -- How a torch call becomes a call of Rille: combinators that the tables of this folder are made of.
 --
--- A mapping is { run = function(call) -> results..., random = nil | function(call) -> bool }.
+-- A mapping is { run = function(call) -> results... } with, where needed, random = function(call):
+-- whether only shapes and dtypes can be compared; slack: a factor of the limits; wrong_there: the
+-- gradients, by position, that torch itself has wrong.
 -- A call holds what torch was given, converted: call.args (n of them), call.kwargs; None is absent.
 -- Dims and positions in it still count from 0; `op` shifts them by the kind of the field they fill.
 
@@ -154,12 +156,12 @@ function M.op(name, how)
         end
         return M.invoke(info, values)
     end
-    return { run = run, random = how.random }
+    return { run = run, random = how.random, slack = how.slack, wrong_there = how.wrong_there }
 end
 
 -- A function of the call, for what one op does not say.
-function M.by(run, random)
-    return { run = run, random = random }
+function M.by(run, random, slack)
+    return { run = run, random = random, slack = slack }
 end
 
 -- The same mapping for several torch names.

@@ -37,7 +37,14 @@ for d = 1, 3 do
     map["nn.functional.max_unpool" .. d .. "d"] = unpool
     map["nn.functional.max_unpool" .. d .. "d.grad"] = unpool
 end
-map["max_pool2d_with_indices_backward"] = op("max_pool2d", { after = m.first })
+-- The sample is the gradient of the pool under a cotangent of ones.
+map["max_pool2d_with_indices_backward"] = by(function(c)
+    local x = c.args[1]:detach():requires_grad_()
+    local call = { n = 1, args = { x }, kwargs = c.kwargs }
+    local y = map["nn.functional.max_pool2d"].run(call)
+    y:backward(R.ones_like(y))
+    return x.grad
+end)
 
 map["nn.functional.embedding"] = op("embedding", { order = { "weight", "ids" } })
 map["nn.functional.unfold"] = op("unfold2d")
@@ -113,6 +120,6 @@ map["torch.ops.aten._scaled_dot_product_flash_attention_for_cpu"] = by(function(
     local y = R.scaled_dot_product_attention(q, k, v, { causal = c.kwargs.is_causal,
         mask = c.kwargs.attn_mask })
     return y, R.logsumexp(scores, -1)
-end)
+end, nil, 2)
 
 return map

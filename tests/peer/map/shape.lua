@@ -4,7 +4,7 @@ local m = require "map.call"
 local op, by, R = m.op, m.by, m.rille
 
 local map = m.each({}, {
-    "as_strided", "as_strided_scatter", "broadcast_to", "cartesian_prod", "cat", "chunk",
+    "as_strided", "broadcast_to", "cartesian_prod", "cat", "chunk",
     "combinations", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "dstack",
     "expand", "expand_as", "flatten", "flip", "hstack", "movedim", "narrow", "permute", "reshape",
     "roll", "rot90", "select", "select_scatter", "slice_scatter", "split", "squeeze", "stack",
@@ -46,7 +46,9 @@ map["squeeze.multiple"] = by(function(c)
     end
     return x
 end)
-map["repeat"] = by(function(c) return c.args[1]["repeat"](c.args[1], c.args[2]) end)
+map["repeat"] = op("tile") -- `repeat` is a word of Lua; torch's takes as many counts as dims or more
+-- Torch gives the cotangent where its result is overwritten and zero elsewhere.
+map["as_strided_scatter"] = op("as_strided_scatter", { wrong_there = { true } })
 map["constant_pad_nd"] = by(function(c)
     return R.pad(c.args[1], c.args[2], { value = c.args[3] })
 end)
@@ -57,9 +59,11 @@ end
 -- Joins of a list that torch takes as separate arguments.
 local function listed(name)
     return by(function(c)
-        local options = next(c.kwargs) and c.kwargs or nil
         local list = m.is_tensor(c.args[1]) and c.args or c.args[1]
-        return R[name](list, options)
+        if next(c.kwargs) then
+            return R[name](list, c.kwargs)
+        end
+        return R[name](list)
     end)
 end
 map["block_diag"] = listed "block_diag"
