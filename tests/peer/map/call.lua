@@ -2,7 +2,7 @@
 --
 -- A mapping is { run = function(call) -> results... } with, where needed, random = function(call):
 -- whether only shapes and dtypes can be compared; slack: a factor of the limits; wrong_there: the
--- gradients, by position, that torch itself has wrong.
+-- gradients, by position, that torch itself has wrong; either_sign: results may have the other sign.
 -- A call holds what torch was given, converted: call.args (n of them), call.kwargs; None is absent.
 -- Dims and positions in it still count from 0; `op` shifts them by the kind of the field they fill.
 
@@ -156,7 +156,8 @@ function M.op(name, how)
         end
         return M.invoke(info, values)
     end
-    return { run = run, random = how.random, slack = how.slack, wrong_there = how.wrong_there }
+    return { run = run, random = how.random, slack = how.slack,
+        wrong_there = how.wrong_there, either_sign = how.either_sign }
 end
 
 -- A function of the call, for what one op does not say.

@@ -1,7 +1,7 @@
 -- Losses. Torch's older size_average and reduce are not mapped.
 
 local m = require "map.call"
-local op = m.op
+local op, by, R = m.op, m.by, m.rille
 
 local map = {}
 for torch, name in pairs {
@@ -16,5 +16,13 @@ for torch, name in pairs {
 } do
     map["nn.functional." .. torch] = op(name)
 end
+
+map["nn.functional.linear_cross_entropy"] = by(function(c)
+    if c.args[2]:dim() ~= 2 then
+        m.not_mapped("weights of more than two dims")
+    end
+    local logits = R.linear(c.args[1], c.args[2])
+    return R.cross_entropy(logits, c.args[3], { reduction = c.kwargs.reduction })
+end)
 
 return map

@@ -5,15 +5,13 @@ local op, by, R = m.op, m.by, m.rille
 
 local map = {}
 for d = 1, 3 do
-    for _, name in ipairs { "conv%dd", "conv_transpose%dd", "max_pool%dd", "avg_pool%dd",
-        "max_unpool%dd" } do
+    for _, name in ipairs { "conv%dd", "conv_transpose%dd", "max_pool%dd", "avg_pool%dd" } do
         local here = name:format(d)
         map["nn.functional." .. here] = op(here)
     end
-    map["nn.functional.max_unpool" .. d .. "d.grad"] = map["nn.functional.max_unpool" .. d .. "d"]
 end
 for d = 1, 3 do
-    -- An empty stride is the kernel's, and None as the size of a dim is that of x.
+    -- None as the size of a dim is that of x.
     for _, kind in ipairs { "avg", "max" } do
         local name = "adaptive_" .. kind .. "_pool" .. d .. "d"
         map["nn.functional." .. name] = op(name, { before = function(c)
@@ -47,6 +45,10 @@ map["max_pool2d_with_indices_backward"] = by(function(c)
 end)
 
 map["nn.functional.embedding"] = op("embedding", { order = { "weight", "ids" } })
+map["nn.functional.embedding_bag"] = op("embedding_bag", { order = { "weight", "ids" } })
+map["native_dropout_backward"] = by(function(c)
+    return R.mul(R.mul(c.args[1], c.args[2]), c.args[3])
+end)
 map["nn.functional.unfold"] = op("unfold2d")
 map["nn.functional.fold"] = op("fold2d")
 map["nn.functional.grid_sample"] = op("grid_sample")

@@ -34,6 +34,10 @@ map["alias_copy"] = op("clone")
 map["where"] = op("where", { order = { "x", "condition", "y" } })
 map["conj"] = by(function(c) return c.args[1] end)
 map["resolve_conj"] = map["conj"]
+map["resolve_neg"] = map["conj"]
+map["real"] = map["conj"]
+map["isposinf"] = by(function(c) return R.eq(c.args[1], math.huge) end)
+map["isreal"] = by(function(c) return R.ones_like(c.args[1], { dtype = "bool" }) end)
 map["round.decimals_0"] = op("round")
 map["round.decimals_3"] = op("round")
 map["round.decimals_neg_3"] = op("round")
@@ -41,7 +45,8 @@ map["round"] = op("round")
 
 -- Python's operators with the tensor on the right.
 local kReflected = { __radd__ = "add", __rsub__ = "sub", __rmul__ = "mul", __rdiv__ = "div",
-    __rpow__ = "pow", __rmod__ = "remainder" }
+    __rpow__ = "pow", __rmod__ = "remainder", __rand__ = "bitwise_and", __ror__ = "bitwise_or",
+    __rxor__ = "bitwise_xor" }
 for name, target in pairs(kReflected) do
     map[name] = by(function(c) return R[target](c.args[2], c.args[1]) end)
 end
@@ -58,6 +63,18 @@ for n = 0, 4 do
     map["polygamma.polygamma_n_" .. n] = op("polygamma", { order = { "x", "n" }, slack = 5 })
 end
 map["special.polygamma.special_polygamma_n_0"] = map["polygamma.polygamma_n_0"]
+
+-- The logarithm of the multivariate gamma function, a sum of p ordinary ones.
+for _, p in ipairs { 1, 3, 5 } do
+    map["mvlgamma.mvlgamma_p_" .. p] = by(function(c)
+        local x, count = c.args[1], c.args[2]
+        local y = R.add(R.lgamma(x), count * (count - 1) / 4 * math.log(math.pi))
+        for j = 1, count - 1 do
+            y = R.add(y, R.lgamma(R.sub(x, j / 2)))
+        end
+        return y
+    end)
+end
 
 for _, name in ipairs {
     "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",

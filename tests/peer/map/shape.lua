@@ -7,7 +7,7 @@ local map = m.each({}, {
     "as_strided", "broadcast_to", "cartesian_prod", "cat", "chunk",
     "combinations", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "dstack",
     "expand", "expand_as", "flatten", "flip", "hstack", "movedim", "narrow", "permute", "reshape",
-    "roll", "rot90", "select", "select_scatter", "slice_scatter", "split", "squeeze", "stack",
+    "roll", "rot90", "select", "select_scatter", "split", "squeeze", "stack",
     "swapaxes", "t", "tile", "transpose", "tril", "triu", "unbind", "unflatten", "unfold",
     "unsqueeze", "view", "view_as", "vstack", "block_diag", "repeat_interleave",
 })
@@ -31,6 +31,8 @@ map["mH"] = op("transpose")
 map["fliplr"] = op("flip", { fixed = { dims = 2 } })
 map["flipud"] = op("flip", { fixed = { dims = 1 } })
 map["split.list_args"] = op("split")
+map["unsafe_split"] = op("split")
+map["unsafe_chunk"] = op("chunk")
 map["split_with_sizes"] = op("split")
 map["split_with_sizes_copy"] = op("split", { after = m.contiguous })
 map["squeeze.multiple"] = by(function(c)
@@ -55,6 +57,25 @@ end)
 for _, mode in ipairs { "constant", "circular", "reflect", "replicate", "replicate_negative" } do
     map["nn.functional.pad." .. mode] = op("pad")
 end
+
+-- Torch's end is past the last position from 0, Rille's `last` is the last position from 1.
+local function span(c, at)
+    local first, last = c.args[at + 1] or c.kwargs.start, c.args[at + 2] or c.kwargs["end"]
+    if last and last < 0 then
+        last = last - 1
+    end
+    local dim = m.from_one(c.args[at] or c.kwargs.dim or 0)
+    local size = c.args[1]:size(dim)
+    if last and last > size then
+        last = size
+    end
+    return { dim = dim, first = first and m.from_one(first), last = last,
+        step = c.args[at + 3] or c.kwargs.step }
+end
+map["slice"] = by(function(c) return R.slice(c.args[1], span(c, 2)) end)
+map["slice_scatter"] = by(function(c)
+    return R.slice_scatter(c.args[1], c.args[2], span(c, 3))
+end)
 
 -- Joins of a list that torch takes as separate arguments.
 local function listed(name)
@@ -125,20 +146,24 @@ map["sum_to_size"] = by(function(c)
     end
     return R.reshape(x, size)
 end)
-map["fft.fftshift"] = by(function(c)
-    local x, dims, shifts = c.args[1], c.kwargs.dim, {}
-    if not dims then
-        dims = {}
-        for d = 1, x:dim() do
-            dims[d] = d - 1
+local function half_turn(sign)
+    return by(function(c)
+        local x, dims, shifts = c.args[1], c.kwargs.dim, {}
+        if not dims then
+            dims = {}
+            for d = 1, x:dim() do
+                dims[d] = d - 1
+            end
         end
-    end
-    dims = m.from_one(dims)
-    for i, d in ipairs(dims) do
-        shifts[i] = x:size(d) // 2
-    end
-    return R.roll(x, shifts, { dims = dims })
-end)
+        dims = m.from_one(dims)
+        for i, d in ipairs(dims) do
+            shifts[i] = sign * (x:size(d) // 2)
+        end
+        return R.roll(x, shifts, { dims = dims })
+    end)
+end
+map["fft.fftshift"] = half_turn(1)
+map["fft.ifftshift"] = half_turn(-1)
 for _, name in ipairs { "pixel_shuffle", "pixel_unshuffle", "channel_shuffle" } do
     map["nn.functional." .. name] = op(name)
 end
