@@ -1,8 +1,9 @@
 -- How a torch call becomes a call of Rille: combinators that the tables of this folder are made of.
 --
 -- A mapping is { run = function(call) -> results... } with, where needed, random = function(call):
--- whether only shapes and dtypes can be compared; slack: a factor of the limits; wrong_there: the
--- gradients, by position, that torch itself has wrong; either_sign: results may have the other sign.
+-- whether only shapes and dtypes can be compared; slack: a factor of the limits; sums: limits scale
+-- with the arguments too; wrong_there: the gradients, by position, that torch itself has wrong;
+-- either_sign: results may have the other sign.
 -- A call holds what torch was given, converted: call.args (n of them), call.kwargs; None is absent.
 -- Dims and positions in it still count from 0; `op` shifts them by the kind of the field they fill.
 
@@ -101,7 +102,7 @@ end
 local function values_of(info, call, how)
     local values = {}
     for i = 1, call.n do
-        local field = how.order and info.fields and field_of(info, how.order[i] or "?", {})
+        local field = how.order and field_of(info, how.order[i] or "?", {})
             or info.fields[i]
         if not field then
             M.not_mapped("%s takes no argument %d", info.name, i)
@@ -157,7 +158,7 @@ function M.op(name, how)
         return M.invoke(info, values)
     end
     return { run = run, random = how.random, slack = how.slack,
-        wrong_there = how.wrong_there, either_sign = how.either_sign }
+        wrong_there = how.wrong_there, either_sign = how.either_sign, sums = how.sums }
 end
 
 -- A function of the call, for what one op does not say.

@@ -4,6 +4,8 @@ local call_map = require "map.call"
 
 -- Steps of the result's own format, where that is coarser than the limits.
 local kSteps = { f16 = 1e-3, bf16 = 8e-3 }
+-- Values that are all below this are held to no finer steps.
+local kLeastScale = 0.01
 local kShown = 4
 
 local function numbers(tensor)
@@ -23,9 +25,9 @@ local function shortened(list)
     return "{" .. table.concat(parts, ", ") .. (#list > kShown and ", ..." or "") .. "}"
 end
 
--- The largest finite size in a list, at least 1.
+-- The largest finite size in a list.
 local function largest(list)
-    local best = 1
+    local best = 0
     for _, v in ipairs(list) do
         local size = math.abs(v)
         if size > best and size < math.huge then
@@ -35,8 +37,8 @@ local function largest(list)
     return best
 end
 
--- The first difference as text, or nil. limits.scale is the size of what went into the result: sums
--- round by steps of their terms.
+-- The first difference as text, or nil. limits.scale is the size of the terms
+-- of a sum, whose steps it rounds by.
 local function difference(label, got, want, limits)
     if not call_map.is_tensor(got) then
         return string.format("%s: got %s, want %s", label, tostring(got), shape_text(want))
@@ -50,7 +52,7 @@ local function difference(label, got, want, limits)
     local a, b = numbers(got), numbers(want)
     local slack = limits.slack or 1
     local rtol = slack * math.max(limits.rtol, kSteps[want.dtype] or 0)
-    local atol = slack * limits.atol * math.max(limits.scale, largest(b))
+    local atol = slack * limits.atol * math.max(kLeastScale, limits.scale or 0, largest(b))
     for i, w in ipairs(b) do
         local g = a[i]
         local same = g == w or (g ~= g and w ~= w) or math.abs(g - w) <= rtol * math.abs(w) + atol
@@ -63,7 +65,7 @@ end
 
 -- The largest size among some tensors.
 local function scale_of(tensors)
-    local scale = 1
+    local scale = 0
     for _, tensor in ipairs(tensors) do
         scale = math.max(scale, largest(numbers(tensor)))
     end

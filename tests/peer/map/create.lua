@@ -50,7 +50,10 @@ for _, name in ipairs { "zeros", "ones", "full", "empty" } do
     map["new_" .. name] = by(function(c)
         local given = options(c)
         given.dtype = given.dtype or c.args[1].dtype
-        return R[name](c.args[2], table.unpack(name == "full" and { c.args[3], given } or { given }))
+        if name == "full" then
+            return R.full(c.args[2], c.args[3], given)
+        end
+        return R[name](c.args[2], given)
     end, name == "empty" and m.always or nil)
 end
 map["empty"] = op("empty", { random = m.always })

@@ -4,8 +4,8 @@ local m = require "map.call"
 local op, by, R = m.op, m.by, m.rille
 
 local map = m.each({}, {
-    "gather", "index_add", "index_copy", "index_fill", "index_select", "index_put", "masked_scatter",
-    "masked_select", "put", "scatter", "scatter_add", "take",
+    "gather", "index_add", "index_copy", "index_fill", "index_select", "index_put",
+    "masked_scatter", "masked_select", "put", "scatter", "scatter_add", "take",
 })
 
 map["take_along_dim"] = op("take_along")

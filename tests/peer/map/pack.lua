@@ -10,7 +10,8 @@ local function open_pack(path)
     local file = assert(io.open(path .. "/cases.lua"))
     local text = file:read("a")
     file:close()
-    local cases = assert(load(text, "=cases.lua", "t", { setmetatable = setmetatable, math = math }))()
+    local reach = { setmetatable = setmetatable, math = math }
+    local cases = assert(load(text, "=cases.lua", "t", reach))()
     local tensors = rille.io.safetensors(path .. "/cases.safetensors")
     return setmetatable({ text = text, ops = cases.ops, null = cases.null, tensors = tensors },
         Pack)

@@ -48,7 +48,8 @@ map["squeeze.multiple"] = by(function(c)
     end
     return x
 end)
-map["repeat"] = op("tile") -- `repeat` is a word of Lua; torch's takes as many counts as dims or more
+-- `repeat` is a word of Lua; torch's takes as many counts as dims or more.
+map["repeat"] = op("tile")
 -- Torch gives the cotangent where its result is overwritten and zero elsewhere.
 map["as_strided_scatter"] = op("as_strided_scatter", { wrong_there = { true } })
 map["constant_pad_nd"] = by(function(c)
