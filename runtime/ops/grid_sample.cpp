@@ -110,7 +110,7 @@ class Sampler {
       // Where a coordinate is nan or far outside, any id will do: its weight is 0, or nan.
       const Tensor finite = call<Where>({.condition = call<Ge>({.x = tap.at, .y = Tensor::number(0.0)}), .x = tap.at, .y = Tensor::number(0.0)});
       const Tensor id = cast(clamped(finite, 0, static_cast<double>(n - 1)), DType::i64);
-      ids = d == 0 ? id : ids * static_cast<double>(n) + id;
+      ids = d == 0 ? id : ids * Tensor::number(n) + id;
     }
     const int64_t points = checked_numel(out_);
     const Tensor where = expand(reshape(ids, {x_.size(0), 1, points}), {x_.size(0), x_.size(1), points});

@@ -19,12 +19,15 @@ std::vector<const OpInfo*> collect() {
       family_contract,        //
       family_conv,            //
       family_create,          //
+      family_decompose,       //
       family_cross_entropy,   //
       family_embedding,       //
       family_extreme,         //
       family_fold,            //
       family_index,           //
+      family_linalg,          //
       family_mask,            //
+      family_matrix,          //
       family_math,            //
       family_matmul,          //
       family_norm,            //
