@@ -10,7 +10,8 @@ namespace {
 
 using lua::CallbackRef;
 
-// ---- running backwards ---------------------------------------------------------------------------
+// ---- running backwards
+// ---------------------------------------------------------------------------
 
 bool flag(const Value& v) { return v.get<bool>() && *v.get<bool>(); }
 
@@ -74,12 +75,14 @@ void grad(Call& c) {
 void backward_all(Call& c) {
   named("backward", [&] {
     const std::vector<Tensor> outputs = c.tensors(1, "outputs");
-    const std::vector<Tensor> seeds = c.has(2) ? c.tensors(2, "grad_outputs") : std::vector<Tensor>();
+    const std::vector<Tensor> seeds =
+        c.has(2) ? c.tensors(2, "grad_outputs") : std::vector<Tensor>();
     autograd::backward(outputs, seeds, options_at(c, 3));
   });
 }
 
-// ---- tensors ---------------------------------------------------------------------------------------
+// ---- tensors
+// ---------------------------------------------------------------------------------------
 
 void detach(Call& c) { c.give(autograd::detach(c.tensor(1, "self"))); }
 void retain_grad(Call& c) { autograd::retain_grad(c.tensor(1, "self")); }
@@ -109,10 +112,13 @@ void remove_hook(Call& c) {
 // native.after_accumulate(t, f): runs after .grad was written.
 void after_accumulate(Call& c) {
   const CallbackRef f = c.function(2, "hook");
-  autograd::grad_meta(c.tensor(1, "self")).accumulate_hooks.emplace_back(0, [f](const Tensor& t) { (*f)({t}); });
+  autograd::grad_meta(c.tensor(1, "self")).accumulate_hooks.emplace_back(0, [f](const Tensor& t) {
+    (*f)({t});
+  });
 }
 
-// ---- modes -----------------------------------------------------------------------------------------
+// ---- modes
+// -----------------------------------------------------------------------------------------
 
 uint32_t flag_named(const std::string& name) {
   if (name == "grad") return kGrad;
@@ -131,7 +137,8 @@ void mode(Call& c) {
 }
 void is_grad_enabled(Call& c) { c.give(c.context().grad()); }
 
-// ---- rille.Function --------------------------------------------------------------------------------
+// ---- rille.Function
+// --------------------------------------------------------------------------------
 
 // The node of one call of a script's own function: backward is a Lua function of the gradients.
 class ScriptNode final : public autograd::Node {
@@ -156,10 +163,12 @@ class ScriptNode final : public autograd::Node {
     for (size_t i = 0; i < next.size() && i < out.size(); ++i) {
       if (out[i].is_nil() || !next[i]) continue;
       const Tensor* dx = out[i].get<Tensor>();
-      if (!dx) throw type_error("backward must return a tensor or nil for each tensor argument").op("Function");
+      if (!dx)
+        throw type_error("backward must return a tensor or nil for each tensor argument")
+            .op("Function");
       if (dx->shape() != inputs_[i].shape())
-        throw shape_error("backward gave a gradient of shape {} for argument {} of shape {}", to_string(dx->shape()),
-                          i + 1, to_string(inputs_[i].shape()))
+        throw shape_error("backward gave a gradient of shape {} for argument {} of shape {}",
+                          to_string(dx->shape()), i + 1, to_string(inputs_[i].shape()))
             .op("Function");
       dxs[i] = fit_gradient(*dx, inputs_[i], "Function");
     }
@@ -191,12 +200,14 @@ void record(Call& c) {
   }
 }
 
-// ---- saved tensors ---------------------------------------------------------------------------------
+// ---- saved tensors
+// ---------------------------------------------------------------------------------
 
 // native.saved_tensors(pack, unpack) and native.saved_tensors(): scopes of rille.saved_tensors.
 class ScriptHook final : public SavedHook {
  public:
-  ScriptHook(CallbackRef pack, CallbackRef unpack) : pack_(std::move(pack)), unpack_(std::move(unpack)) {}
+  ScriptHook(CallbackRef pack, CallbackRef unpack)
+      : pack_(std::move(pack)), unpack_(std::move(unpack)) {}
   uint64_t pack(const Tensor& t) override {
     const NoGrad quiet;
     std::vector<Value> out = (*pack_)({autograd::detach(t)});
@@ -205,7 +216,8 @@ class ScriptHook final : public SavedHook {
   }
   Tensor unpack(uint64_t handle) override {
     const std::vector<Value> out = (*unpack_)({kept_.at(handle)});
-    if (out.empty() || !out[0].get<Tensor>()) throw type_error("unpack must return a tensor").op("saved_tensors");
+    if (out.empty() || !out[0].get<Tensor>())
+      throw type_error("unpack must return a tensor").op("saved_tensors");
     return *out[0].get<Tensor>();
   }
   void drop(uint64_t handle) noexcept override { kept_.erase(handle); }
@@ -219,7 +231,8 @@ class ScriptHook final : public SavedHook {
 void saved_tensors(Call& c) {
   Context& x = c.context();
   if (c.has(1)) {
-    x.saved_hooks.push_back(std::make_shared<ScriptHook>(c.function(1, "pack"), c.function(2, "unpack")));
+    x.saved_hooks.push_back(
+        std::make_shared<ScriptHook>(c.function(1, "pack"), c.function(2, "unpack")));
     x.flags |= kSavedHooks;
     return;
   }
@@ -233,12 +246,15 @@ void bind_autograd(Interpreter& in) {
   static constexpr NativeEntry functions[] = {
       {"grad", grad}, {"backward", backward_all}, {"is_grad_enabled", is_grad_enabled}};
   lua::define_functions(in, "rille", functions);
-  static constexpr NativeEntry natives[] = {
-      {"mode", mode}, {"record", record}, {"saved_tensors", saved_tensors}, {"after_accumulate", after_accumulate}};
+  static constexpr NativeEntry natives[] = {{"mode", mode},
+                                            {"record", record},
+                                            {"saved_tensors", saved_tensors},
+                                            {"after_accumulate", after_accumulate}};
   lua::define_functions(in, "rille.native", natives);
-  static constexpr NativeEntry methods[] = {{"backward", backward}, {"detach", detach}, {"retain_grad", retain_grad},
-                                            {"set_requires_grad", set_requires_grad},
-                                            {"register_hook", register_hook}, {"remove_hook", remove_hook}};
+  static constexpr NativeEntry methods[] = {
+      {"backward", backward},           {"detach", detach},
+      {"retain_grad", retain_grad},     {"set_requires_grad", set_requires_grad},
+      {"register_hook", register_hook}, {"remove_hook", remove_hook}};
   lua::add_tensor_methods(in, methods);
 }
 

@@ -12,6 +12,7 @@ void bind_all(Interpreter& in) {
   bind_engine(in);
   bind_files(in);
   bind_nn(in);
+  bind_optim(in);
   bind_system(in);
 }
 

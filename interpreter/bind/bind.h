@@ -16,6 +16,7 @@ void bind_autograd(Interpreter& in);
 void bind_engine(Interpreter& in);
 void bind_files(Interpreter& in);
 void bind_nn(Interpreter& in);
+void bind_optim(Interpreter& in);
 void bind_system(Interpreter& in);
 
 /// All of them.

@@ -15,19 +15,28 @@ struct Written {
 
   void read(const Value& v, int depth) {
     if (const Table* t = v.table()) {
-      if (!t->named.empty()) throw type_error("'values' must hold lists only, got the key '{}'", t->named.begin()->first);
+      if (!t->named.empty())
+        throw type_error("'values' must hold lists only, got the key '{}'",
+                         t->named.begin()->first);
       const auto n = static_cast<int64_t>(t->list.size());
-      if (depth == shape.size() && values.empty()) shape.push_back(n);
+      if (depth == shape.size() && values.empty())
+        shape.push_back(n);
       else if (depth >= shape.size() || shape[depth] != n)
-        throw shape_error("rows differ in length: {} and {} at depth {}", depth < shape.size() ? shape[depth] : 0, n, depth + 1);
+        throw shape_error("rows differ in length: {} and {} at depth {}",
+                          depth < shape.size() ? shape[depth] : 0, n, depth + 1);
       for (const Value& one : t->list) read(one, depth + 1);
       return;
     }
-    if (depth != shape.size()) throw shape_error("rows differ in depth: a number stands where a list is wanted");
-    if (v.get<bool>()) booleans = true;
-    else if (v.get<int64_t>()) integers = true;
-    else if (v.get<double>()) floats = true;
-    else throw type_error("'values' must hold numbers, booleans or lists of them");
+    if (depth != shape.size())
+      throw shape_error("rows differ in depth: a number stands where a list is wanted");
+    if (v.get<bool>())
+      booleans = true;
+    else if (v.get<int64_t>())
+      integers = true;
+    else if (v.get<double>())
+      floats = true;
+    else
+      throw type_error("'values' must hold numbers, booleans or lists of them");
     values.push_back(v);
   }
 
@@ -41,9 +50,12 @@ Tensor store(const Written& w, DType d) {
   Tensor t = Tensor::empty(w.shape, d);
   char* p = static_cast<char*>(t.data());
   for (const Value& v : w.values) {
-    if (const bool* b = v.get<bool>()) store_integer(d, p, *b);
-    else if (const int64_t* n = v.get<int64_t>()) store_integer(d, p, *n);
-    else store_element(d, p, *v.get<double>());
+    if (const bool* b = v.get<bool>())
+      store_integer(d, p, *b);
+    else if (const int64_t* n = v.get<int64_t>())
+      store_integer(d, p, *n);
+    else
+      store_element(d, p, *v.get<double>());
     p += size_of(d);
   }
   return t;
@@ -55,13 +67,16 @@ void tensor(Call& c) {
     const NoGrad quiet;
     return c.give(clone(c.tensor(1, "values")));
   }
-  if (!c.is_table(1) && !c.is_number(1) && !c.has(1)) c.wrong(1, "values", "a number or a nested list of numbers");
+  if (!c.is_table(1) && !c.is_number(1) && !c.has(1))
+    c.wrong(1, "values", "a number or a nested list of numbers");
   Written w;
   w.read(c.value(1), 0);
   c.only(2, {"dtype", "device", "requires_grad"});
-  const Value dtype = c.option(2, "dtype"), device = c.option(2, "device"), grad = c.option(2, "requires_grad");
+  const Value dtype = c.option(2, "dtype"), device = c.option(2, "device"),
+              grad = c.option(2, "requires_grad");
   Tensor t = store(w, dtype.get<std::string>() ? dtype_of(*dtype.get<std::string>()) : w.dtype());
-  const Device want = device.get<std::string>() ? device_of(*device.get<std::string>()) : c.context().default_device;
+  const Device want = device.get<std::string>() ? device_of(*device.get<std::string>())
+                                                : c.context().default_device;
   {
     const NoGrad quiet;
     t = to_device(t, want);

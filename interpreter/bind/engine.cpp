@@ -11,7 +11,8 @@
 namespace rille::bind {
 namespace {
 
-// ---- random numbers --------------------------------------------------------------------------------
+// ---- random numbers
+// --------------------------------------------------------------------------------
 
 void seed(Call& c) {
   const auto s = static_cast<uint64_t>(c.integer(1, "seed"));
@@ -36,17 +37,23 @@ void generator(Call& c) {
   const auto s = c.has(1) ? static_cast<uint64_t>(c.integer(1, "seed")) : 0;
   c.give(lua::ObjectRef(std::make_shared<lua::GeneratorObject>(Generator{s, 0})));
 }
-std::shared_ptr<lua::GeneratorObject> self(Call& c) { return c.object<lua::GeneratorObject>(1, "self"); }
-void generator_seed(Call& c) { self(c)->generator = {static_cast<uint64_t>(c.integer(2, "seed")), 0}; }
+std::shared_ptr<lua::GeneratorObject> self(Call& c) {
+  return c.object<lua::GeneratorObject>(1, "self");
+}
+void generator_seed(Call& c) {
+  self(c)->generator = {static_cast<uint64_t>(c.integer(2, "seed")), 0};
+}
 void generator_state(Call& c) { c.give(state_of(self(c)->generator)); }
 void generator_set_state(Call& c) { self(c)->generator = generator_from(c, 2); }
 
-// ---- defaults --------------------------------------------------------------------------------------
+// ---- defaults
+// --------------------------------------------------------------------------------------
 
 void default_dtype(Call& c) {
   if (c.has(1)) {
     const DType d = dtype_of(c.string(1, "dtype"));
-    if (!is_float(d)) throw dtype_error("the default dtype must be a float, got {}", name(d)).op("default_dtype");
+    if (!is_float(d))
+      throw dtype_error("the default dtype must be a float, got {}", name(d)).op("default_dtype");
     c.context().default_dtype = d;
   }
   c.give(name(c.context().default_dtype));
@@ -63,11 +70,14 @@ void threads(Call& c) {
   }
   c.give(rille::threads());
 }
-void promote_dtypes(Call& c) { c.give(name(promote(dtype_of(c.string(1, "a")), dtype_of(c.string(2, "b"))))); }
+void promote_dtypes(Call& c) {
+  c.give(name(promote(dtype_of(c.string(1, "a")), dtype_of(c.string(2, "b")))));
+}
 
 void finfo(Call& c) {
   const DType d = dtype_of(c.string(1, "dtype"));
-  if (!is_float(d)) throw dtype_error("finfo is for floats, got {}", name(d)).hint("rille.iinfo for integers");
+  if (!is_float(d))
+    throw dtype_error("finfo is for floats, got {}", name(d)).hint("rille.iinfo for integers");
   const FloatInfo& f = float_info(d);
   Table t;
   auto& n = t.named;
@@ -88,7 +98,8 @@ void finfo(Call& c) {
 }
 void iinfo(Call& c) {
   const DType d = dtype_of(c.string(1, "dtype"));
-  if (is_float(d)) throw dtype_error("iinfo is for integers, got {}", name(d)).hint("rille.finfo for floats");
+  if (is_float(d))
+    throw dtype_error("iinfo is for integers, got {}", name(d)).hint("rille.finfo for floats");
   const IntInfo i = int_info(d);
   Table t;
   t.named["dtype"] = name(d);
@@ -98,7 +109,8 @@ void iinfo(Call& c) {
   c.give(t);
 }
 
-// ---- memory ----------------------------------------------------------------------------------------
+// ---- memory
+// ----------------------------------------------------------------------------------------
 
 void allocated(Call& c) { c.give(memory::stats().allocated); }
 void peak(Call& c) { c.give(memory::stats().peak); }
@@ -125,19 +137,25 @@ void limit(Call& c) {
     char* end = nullptr;
     double n = std::strtod(text.c_str(), &end);
     const std::string unit = end;
-    if (unit == "KiB") n *= 0x1p10;
-    else if (unit == "MiB") n *= 0x1p20;
-    else if (unit == "GiB") n *= 0x1p30;
-    else if (!unit.empty() || end == text.c_str()) throw arg_error("'{}' is no size such as '4GiB'", text).op("memory.limit");
+    if (unit == "KiB")
+      n *= 0x1p10;
+    else if (unit == "MiB")
+      n *= 0x1p20;
+    else if (unit == "GiB")
+      n *= 0x1p30;
+    else if (!unit.empty() || end == text.c_str())
+      throw arg_error("'{}' is no size such as '4GiB'", text).op("memory.limit");
     memory::set_limit(static_cast<int64_t>(n));
   }
   if (memory::limit() > 0) c.give(memory::limit());
 }
 
-// ---- the rest --------------------------------------------------------------------------------------
+// ---- the rest
+// --------------------------------------------------------------------------------------
 
 void clock(Call& c) {
-  c.give(std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  c.give(
+      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
 Table op_entry(const OpInfo& op) {
@@ -174,19 +192,34 @@ void ops(Call& c) {
 }  // namespace
 
 void bind_engine(Interpreter& in) {
-  static constexpr NativeEntry functions[] = {
-      {"seed", seed}, {"get_rng_state", get_rng_state}, {"set_rng_state", set_rng_state}, {"generator", generator},
-      {"default_dtype", default_dtype}, {"set_default_dtype", default_dtype}, {"default_device", default_device},
-      {"threads", threads}, {"promote", promote_dtypes}, {"finfo", finfo}, {"iinfo", iinfo},
-      {"memory.allocated", allocated}, {"memory.peak", peak}, {"memory.reserved", reserved},
-      {"memory.reset_peak", reset_peak}, {"memory.empty_cache", empty_cache}, {"memory.stats", stats},
-      {"memory.limit", limit}, {"clock", clock}, {"ops", ops}};
+  static constexpr NativeEntry functions[] = {{"seed", seed},
+                                              {"get_rng_state", get_rng_state},
+                                              {"set_rng_state", set_rng_state},
+                                              {"generator", generator},
+                                              {"default_dtype", default_dtype},
+                                              {"set_default_dtype", default_dtype},
+                                              {"default_device", default_device},
+                                              {"threads", threads},
+                                              {"promote", promote_dtypes},
+                                              {"finfo", finfo},
+                                              {"iinfo", iinfo},
+                                              {"memory.allocated", allocated},
+                                              {"memory.peak", peak},
+                                              {"memory.reserved", reserved},
+                                              {"memory.reset_peak", reset_peak},
+                                              {"memory.empty_cache", empty_cache},
+                                              {"memory.stats", stats},
+                                              {"memory.limit", limit},
+                                              {"clock", clock},
+                                              {"ops", ops}};
   lua::define_functions(in, "rille", functions);
-  static constexpr NativeEntry natives[] = {{"initial_seed", initial_seed}, {"clock", clock}, {"fail_allocation", fail_after}};
+  static constexpr NativeEntry natives[] = {
+      {"initial_seed", initial_seed}, {"clock", clock}, {"fail_allocation", fail_after}};
   lua::define_functions(in, "rille.native", natives);
   static constexpr NativeEntry methods[] = {
       {"seed", generator_seed}, {"state", generator_state}, {"set_state", generator_set_state}};
   lua::define_class(in, "rille.Generator", methods);
+  lua::define_value(in, "rille", "version", std::string_view(RILLE_VERSION));
 }
 
 }  // namespace rille::bind

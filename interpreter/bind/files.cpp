@@ -20,7 +20,8 @@ namespace {
 std::vector<int64_t> sizes_of(const Tensor& t) { return {t.shape().begin(), t.shape().end()}; }
 Shape shape_of(const std::vector<int64_t>& sizes) { return Shape(sizes.begin(), sizes.end()); }
 
-// ---- scripts' values and files' values -------------------------------------------------------------
+// ---- scripts' values and files' values
+// -------------------------------------------------------------
 
 // Tensors leave by their position in `tensors`; one that occurs twice is one entry.
 io::Value to_file(const Value& v, std::vector<Tensor>& tensors) {
@@ -41,7 +42,9 @@ io::Value to_file(const Value& v, std::vector<Tensor>& tensors) {
     return out;
   }
   if (v.is_nil()) return {};
-  throw type_error("files hold nil, booleans, numbers, strings, tensors and tables of these, no functions or objects");
+  throw type_error(
+      "files hold nil, booleans, numbers, strings, tensors and tables of these, no functions or "
+      "objects");
 }
 
 Value from_file(const io::Value& v, const std::vector<Tensor>& tensors) {
@@ -69,7 +72,8 @@ void named(std::string_view op, F&& f) {
   }
 }
 
-// ---- rille.save, rille.load ------------------------------------------------------------------------
+// ---- rille.save, rille.load
+// ------------------------------------------------------------------------
 
 void write_tree(const std::string& path, const Value& root) {
   std::vector<Tensor> tensors;
@@ -79,9 +83,11 @@ void write_tree(const std::string& path, const Value& root) {
   std::vector<Tensor> dense;
   std::vector<io::TensorItem> items;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].is_meta()) throw fail(Kind::device, "E_NO_KERNEL", "a meta tensor has no values to save");
+    if (tensors[i].is_meta())
+      throw fail(Kind::device, "E_NO_KERNEL", "a meta tensor has no values to save");
     dense.push_back(contiguous(to_device(tensors[i], Device{})));
-    items.push_back({flat.names[i], dense.back().dtype(), sizes_of(dense.back()), dense.back().data()});
+    items.push_back(
+        {flat.names[i], dense.back().dtype(), sizes_of(dense.back()), dense.back().data()});
   }
   io::Metadata metadata;
   if (!flat.tree.empty()) metadata.emplace(io::kTreeKey, flat.tree);
@@ -104,7 +110,9 @@ void save(Call& c) {
 }
 
 Tensor read_tensor(const io::SafetensorsFile& file, const io::TensorEntry& e) {
-  if (!e.dtype) throw dtype_error("'{}' in '{}' has the format {}, which Rille has none of", e.name, file.path(), e.tag);
+  if (!e.dtype)
+    throw dtype_error("'{}' in '{}' has the format {}, which Rille has none of", e.name,
+                      file.path(), e.tag);
   const Tensor t = Tensor::empty(shape_of(e.shape), *e.dtype);
   file.read(e, t.data());
   return t;
@@ -125,7 +133,8 @@ void load(Call& c) {
       names.push_back(e.name);
     }
     const auto tree = file.metadata().find(io::kTreeKey);
-    c.give(from_file(io::unflatten(tree == file.metadata().end() ? "" : tree->second, names), tensors));
+    c.give(from_file(io::unflatten(tree == file.metadata().end() ? "" : tree->second, names),
+                     tensors));
   });
 }
 
@@ -138,7 +147,8 @@ class Reader final : public lua::Object {
   io::SafetensorsFile file;
 };
 void open_safetensors(Call& c) {
-  named("io.safetensors", [&] { c.give(lua::ObjectRef(std::make_shared<Reader>(c.string(1, "path")))); });
+  named("io.safetensors",
+        [&] { c.give(lua::ObjectRef(std::make_shared<Reader>(c.string(1, "path")))); });
 }
 void reader_names(Call& c) {
   const auto reader = c.object<Reader>(1, "self");
@@ -159,7 +169,8 @@ void reader_metadata(Call& c) {
   c.give(t);
 }
 
-// ---- numpy -----------------------------------------------------------------------------------------
+// ---- numpy
+// -----------------------------------------------------------------------------------------
 
 Tensor read_npy(io::NpyReader reader) {
   const Tensor t = Tensor::empty(shape_of(reader.info().shape), reader.info().dtype);
@@ -183,7 +194,8 @@ void npz(Call& c) {
     if (!c.has(2)) {
       const io::NpzFile file(path);
       Table out;
-      for (const std::string& name : file.names()) out.named.emplace(name, read_npy(file.open(name)));
+      for (const std::string& name : file.names())
+        out.named.emplace(name, read_npy(file.open(name)));
       return c.give(out);
     }
     const NoGrad quiet;
@@ -200,7 +212,8 @@ void npz(Call& c) {
   });
 }
 
-// ---- data sets -------------------------------------------------------------------------------------
+// ---- data sets
+// -------------------------------------------------------------------------------------
 
 void idx(Call& c) {
   named("data.idx", [&] {
@@ -223,7 +236,8 @@ void text(Call& c) {
   });
 }
 
-// ---- file system and JSON, for the standard library ------------------------------------------------
+// ---- file system and JSON, for the standard library
+// ------------------------------------------------
 
 namespace fs = std::filesystem;
 
@@ -236,13 +250,15 @@ void on_file_system(const std::string& path, const char* action, F&& f) {
 }
 void mkdirs(Call& c) {
   const std::string path = c.string(1, "path");
-  on_file_system(path, "make the folder", [&](std::error_code& e) { fs::create_directories(path, e); });
+  on_file_system(path, "make the folder",
+                 [&](std::error_code& e) { fs::create_directories(path, e); });
 }
 void list(Call& c) {
   const std::string path = c.string(1, "path");
   std::vector<std::string> names;
   on_file_system(path, "list", [&](std::error_code& e) {
-    for (const auto& entry : fs::directory_iterator(path, e)) names.push_back(entry.path().filename().string());
+    for (const auto& entry : fs::directory_iterator(path, e))
+      names.push_back(entry.path().filename().string());
   });
   std::sort(names.begin(), names.end());
   Table t;
@@ -293,14 +309,25 @@ void json_decode(Call& c) { c.give(from_file(io::parse_json(c.string(1, "text"))
 }  // namespace
 
 void bind_files(Interpreter& in) {
-  static constexpr NativeEntry functions[] = {
-      {"save", save}, {"load", load}, {"io.safetensors", open_safetensors}, {"io.npy", npy}, {"io.npz", npz}};
+  static constexpr NativeEntry functions[] = {{"save", save},
+                                              {"load", load},
+                                              {"io.safetensors", open_safetensors},
+                                              {"io.npy", npy},
+                                              {"io.npz", npz}};
   lua::define_functions(in, "rille", functions);
-  static constexpr NativeEntry natives[] = {
-      {"idx", idx}, {"text", text}, {"exists", exists}, {"mkdirs", mkdirs}, {"list", list}, {"remove_all", remove_all},
-      {"link", link}, {"write_file", write_file}, {"json_encode", json_encode}, {"json_decode", json_decode}};
+  static constexpr NativeEntry natives[] = {{"idx", idx},
+                                            {"text", text},
+                                            {"exists", exists},
+                                            {"mkdirs", mkdirs},
+                                            {"list", list},
+                                            {"remove_all", remove_all},
+                                            {"link", link},
+                                            {"write_file", write_file},
+                                            {"json_encode", json_encode},
+                                            {"json_decode", json_decode}};
   lua::define_functions(in, "rille.native", natives);
-  static constexpr NativeEntry methods[] = {{"names", reader_names}, {"get", reader_get}, {"metadata", reader_metadata}};
+  static constexpr NativeEntry methods[] = {
+      {"names", reader_names}, {"get", reader_get}, {"metadata", reader_metadata}};
   lua::define_class(in, "rille.Safetensors", methods);
 }
 

@@ -1,9 +1,9 @@
 // t[...] on both sides of the equals sign: positions from 1, ranges with both ends, masks, ids.
 // Positions and ranges together make one view; ids and masks are applied to it.
+#include "ops/index.h"
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
 #include "ops/cast.h"
-#include "ops/index.h"
 #include "ops/scatter.h"
 #include "ops/strided.h"
 
@@ -19,9 +19,12 @@ struct Look {
 };
 
 int64_t position(int64_t p, int64_t size, int dim) {
-  if (p == 0) throw index_error("position 0 in dim {}, but positions count from 1 (or -1 from the end)", dim + 1);
+  if (p == 0)
+    throw index_error("position 0 in dim {}, but positions count from 1 (or -1 from the end)",
+                      dim + 1);
   const int64_t at = p > 0 ? p - 1 : size + p;
-  if (at < 0 || at >= size) throw index_error("position {} is out of range for dim {} of size {}", p, dim + 1, size);
+  if (at < 0 || at >= size)
+    throw index_error("position {} is out of range for dim {} of size {}", p, dim + 1, size);
   return at;
 }
 
@@ -56,7 +59,8 @@ class Builder {
  private:
   void need_dim() {
     if (dim_ >= t_.rank())
-      throw index_error("{} positions for a tensor of {} dim{}", dim_ + 1, t_.rank(), t_.rank() == 1 ? "" : "s");
+      throw index_error("{} positions for a tensor of {} dim{}", dim_ + 1, t_.rank(),
+                        t_.rank() == 1 ? "" : "s");
   }
   void keep() {
     look_.shape.push_back(t_.shape()[dim_]);
@@ -68,7 +72,8 @@ class Builder {
   void tensor(const Tensor& i) {
     const bool mask = i.dtype() == DType::boolean;
     if (!mask && is_float(i.dtype()))
-      throw dtype_error("a tensor index must hold integers (ids from 0) or booleans, got {}", name(i.dtype()));
+      throw dtype_error("a tensor index must hold integers (ids from 0) or booleans, got {}",
+                        name(i.dtype()));
     look_.ids.push_back(i);
     look_.id_dims.all = false;
     look_.id_dims.list.push_back(look_.shape.size());
@@ -89,8 +94,11 @@ class Builder {
       return;
     }
     const int64_t step = r.size() == 3 ? integer(r[2], "a range's step") : 1;
-    if (step < 1) throw arg_error("a range's step must be at least 1, got {}", step).hint("use flip to turn a dim round");
-    const int64_t first = integer(r[0], "a range's first position"), last = integer(r[1], "a range's last position");
+    if (step < 1)
+      throw arg_error("a range's step must be at least 1, got {}", step)
+          .hint("use flip to turn a dim round");
+    const int64_t first = integer(r[0], "a range's first position"),
+                  last = integer(r[1], "a range's last position");
     const int64_t from = position(first, size, dim_);
     // {3, 2} is empty, as Lua's for would be.
     const int64_t to = last > 0 || last < -size ? std::min(last, size) : size + last + 1;
@@ -105,7 +113,8 @@ class Builder {
 };
 
 Look look_for(Call& c, const Tensor& t) {
-  if (c.is_string(2)) throw arg_error("a tensor has no field or method '{}'", c.string(2, "name")).op("");
+  if (c.is_string(2))
+    throw arg_error("a tensor has no field or method '{}'", c.string(2, "name")).op("");
   Builder b(t);
   const Value v = c.value(2);
   if (const Table* list = v.table()) {
@@ -119,7 +128,8 @@ Look look_for(Call& c, const Tensor& t) {
 
 Tensor view_of(const Tensor& t, const Look& look) {
   if (look.offset == t.offset() && look.shape == t.shape()) return t;
-  return call<AsStrided>({.x = t, .size = Sizes(look.shape), .strides = Sizes(look.strides), .offset = look.offset});
+  return call<AsStrided>(
+      {.x = t, .size = Sizes(look.shape), .strides = Sizes(look.strides), .offset = look.offset});
 }
 
 }  // namespace
@@ -135,13 +145,18 @@ void tensor_set_index(Call& c) {
   const Tensor t = c.tensor(1, "self");
   const Look look = look_for(c, t);
   Tensor source;
-  if (c.is_tensor(3)) source = c.tensor(3, "value");
-  else if (c.is_number(3)) source = Tensor::number(c.number(3, "value"));
-  else if (const Value v = c.value(3); v.get<bool>()) source = cast(Tensor::number(int64_t{*v.get<bool>()}), DType::boolean);
-  else c.wrong(3, "value", "a tensor or a number");
+  if (c.is_tensor(3))
+    source = c.tensor(3, "value");
+  else if (c.is_number(3))
+    source = Tensor::number(c.number(3, "value"));
+  else if (const Value v = c.value(3); v.get<bool>())
+    source = cast(Tensor::number(int64_t{*v.get<bool>()}), DType::boolean);
+  else
+    c.wrong(3, "value", "a tensor or a number");
   const Tensor v = view_of(t, look);
   if (look.ids.empty()) return copy_(v, source);
-  call_<IndexPut>({.x = v, .indices = look.ids, .source = source, .accumulate = false, .dims = look.id_dims});
+  call_<IndexPut>(
+      {.x = v, .indices = look.ids, .source = source, .accumulate = false, .dims = look.id_dims});
 }
 
 }  // namespace rille::bind

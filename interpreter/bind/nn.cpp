@@ -1,5 +1,5 @@
-// The engine's layers for rille.nn: a module of scripts is a table whose fields are the tensors, the
-// layer behind it knows options, initialisation and what forward does with them.
+// The engine's layers for rille.nn: a module of scripts is a table whose fields are the tensors,
+// the layer behind it knows options, initialisation and what forward does with them.
 #include "nn/layer.h"
 
 #include "autograd/node.h"
@@ -22,7 +22,8 @@ class LayerObject final : public lua::FieldCall {
   const OpInfo& inputs() const override { return info_.inputs; }
   int results() const override { return info_.results; }
   std::span<const std::string> fields() const override { return names_; }
-  void call(std::span<const Tensor> tensors, const void* inputs, bool training, Results& out) override {
+  void call(std::span<const Tensor> tensors, const void* inputs, bool training,
+            Results& out) override {
     for (size_t i = 0; i < slots_.size(); ++i) *slots_[i].tensor = tensors[i];
     info_.forward(layer_.get(), inputs, training, out);
   }
@@ -76,7 +77,8 @@ void set_data(Call& c) { nn::set_data(c.tensor(1, "t"), c.tensor(2, "other")); }
 }  // namespace
 
 void bind_nn(Interpreter& in) {
-  static constexpr NativeEntry natives[] = {{"layer", layer}, {"layer_text", layer_text}, {"set_data", set_data}};
+  static constexpr NativeEntry natives[] = {
+      {"layer", layer}, {"layer_text", layer_text}, {"set_data", set_data}};
   lua::define_functions(in, "rille.native", natives);
   lua::define_field_call(in, "rille.native", "layer_forward");
   static constexpr NativeEntry metamethods[] = {{"__index", layer_field}};

@@ -18,7 +18,8 @@ class Group {
   }
   double listed(std::string_view key, size_t k) const {
     const Value v = c_.option(i_, key);
-    if (!v.table() || v.table()->list.size() <= k) throw type_error("'{}' must be a list of {}", key, k + 1);
+    if (!v.table() || v.table()->list.size() <= k)
+      throw type_error("'{}' must be a list of {}", key, k + 1);
     return as_number(v.table()->list[k], key);
   }
 
@@ -51,19 +52,30 @@ std::vector<optim::StepItem> items_of(Call& c) {
   }
   for (lua::TensorField& f : c.tensor_fields(4, "states")) {
     if (f.position >= items.size()) throw arg_error("more states than parameters");
-    if (const int k = state_index(f.key); k >= 0) items[f.position].state[k] = std::move(f.tensor);
-    else if (f.key == "master") items[f.position].master = std::move(f.tensor);
+    if (const int k = state_index(f.key); k >= 0)
+      items[f.position].state[k] = std::move(f.tensor);
+    else if (f.key == "master")
+      items[f.position].master = std::move(f.tensor);
   }
   return items;
 }
 
 optim::Sgd sgd_options(const Group& g) {
-  return {.lr = g.number("lr"), .momentum = g.number("momentum"), .dampening = g.number("dampening"),
-          .weight_decay = g.number("weight_decay"), .nesterov = g.flag("nesterov"), .maximize = g.flag("maximize")};
+  return {.lr = g.number("lr"),
+          .momentum = g.number("momentum"),
+          .dampening = g.number("dampening"),
+          .weight_decay = g.number("weight_decay"),
+          .nesterov = g.flag("nesterov"),
+          .maximize = g.flag("maximize")};
 }
 optim::Adam adam_options(const Group& g, bool decoupled) {
-  return {.lr = g.number("lr"), .beta1 = g.listed("betas", 0), .beta2 = g.listed("betas", 1), .eps = g.number("eps"),
-          .weight_decay = g.number("weight_decay"), .decoupled = decoupled, .amsgrad = g.flag("amsgrad"),
+  return {.lr = g.number("lr"),
+          .beta1 = g.listed("betas", 0),
+          .beta2 = g.listed("betas", 1),
+          .eps = g.number("eps"),
+          .weight_decay = g.number("weight_decay"),
+          .decoupled = decoupled,
+          .amsgrad = g.flag("amsgrad"),
           .maximize = g.flag("maximize")};
 }
 
@@ -74,9 +86,12 @@ void optimizer_step(Call& c) {
     const std::vector<optim::StepItem> items = items_of(c);
     const Group group(c, 5);
     const int64_t step = c.integer(6, "step");
-    if (kind == "SGD") optim::sgd_step(items, sgd_options(group), step);
-    else if (kind == "Adam" || kind == "AdamW") optim::adam_step(items, adam_options(group, kind == "AdamW"), step);
-    else throw arg_error("there is no optimizer '{}'", kind);
+    if (kind == "SGD")
+      optim::sgd_step(items, sgd_options(group), step);
+    else if (kind == "Adam" || kind == "AdamW")
+      optim::adam_step(items, adam_options(group, kind == "AdamW"), step);
+    else
+      throw arg_error("there is no optimizer '{}'", kind);
   } catch (Error& e) {
     e.op(kind);
     throw;
@@ -86,7 +101,8 @@ void optimizer_step(Call& c) {
 // native.clip_norm(grads, max, p)
 void clip_norm(Call& c) {
   try {
-    c.give(optim::clip_norm(c.tensors(1, "grads"), c.number(2, "max"), c.has(3) ? c.number(3, "p") : 2));
+    c.give(optim::clip_norm(c.tensors(1, "grads"), c.number(2, "max"),
+                            c.has(3) ? c.number(3, "p") : 2));
   } catch (Error& e) {
     e.op("clip_grad_norm_");
     throw;
@@ -96,7 +112,8 @@ void clip_norm(Call& c) {
 }  // namespace
 
 void bind_optim(Interpreter& in) {
-  static constexpr NativeEntry natives[] = {{"optimizer_step", optimizer_step}, {"clip_norm", clip_norm}};
+  static constexpr NativeEntry natives[] = {{"optimizer_step", optimizer_step},
+                                            {"clip_norm", clip_norm}};
   lua::define_functions(in, "rille.native", natives);
 }
 

@@ -10,8 +10,8 @@
 namespace rille::bind {
 namespace {
 
-constexpr int64_t kEdge = 3;        // values shown at each end of a dim that is cut
-constexpr int64_t kWhole = 1000;    // tensors up to this size are shown whole
+constexpr int64_t kEdge = 3;      // values shown at each end of a dim that is cut
+constexpr int64_t kWhole = 1000;  // tensors up to this size are shown whole
 
 class Printer {
  public:
@@ -45,7 +45,8 @@ class Printer {
   }
 
   double value(int64_t offset) const {
-    return load_element(t_.dtype(), static_cast<char*>(t_.data()) + offset * static_cast<int64_t>(size_of(t_.dtype())));
+    return load_element(t_.dtype(), static_cast<char*>(t_.data()) +
+                                        offset * static_cast<int64_t>(size_of(t_.dtype())));
   }
 
   void collect(int dim, int64_t offset, std::vector<double>& seen) const {

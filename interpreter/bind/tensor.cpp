@@ -43,16 +43,19 @@ void refuse_meta(const Tensor& t) {
 Value element(const Tensor& t, int64_t at) {
   if (t.dtype() == DType::boolean) return t.at(at) != 0;
   if (t.is_float()) return t.at(at);
-  return int64_t{t.is_contiguous() ? load_integer(t.dtype(), static_cast<char*>(t.data()) +
-                                                                  at * static_cast<int64_t>(size_of(t.dtype())))
-                                   : static_cast<int64_t>(t.at(at))};
+  return int64_t{t.is_contiguous()
+                     ? load_integer(t.dtype(), static_cast<char*>(t.data()) +
+                                                   at * static_cast<int64_t>(size_of(t.dtype())))
+                     : static_cast<int64_t>(t.at(at))};
 }
 
 void item(Call& c) {
   const Tensor t = c.tensor(1, "self");
   refuse_meta(t);
   if (t.numel() != 1)
-    throw shape_error("needs a tensor of one element, got shape {}", to_string(t.shape())).op("item").hint("t:tolist() gives all of them");
+    throw shape_error("needs a tensor of one element, got shape {}", to_string(t.shape()))
+        .op("item")
+        .hint("t:tolist() gives all of them");
   c.give(element(t, 0));
 }
 
@@ -85,13 +88,18 @@ void to(Call& c) {
       device = other.device();
     } else if (c.is_string(i)) {
       const std::string text = c.string(i, "target");
-      if (const auto d = parse_dtype(text)) dtype = *d;
-      else device = device_of(text);
+      if (const auto d = parse_dtype(text))
+        dtype = *d;
+      else
+        device = device_of(text);
     } else {
-      c.only(i, {"async", "copy", "layout", "saturate", "nan", "rounding", "generator", "dtype", "device"});
+      c.only(i, {"async", "copy", "layout", "saturate", "nan", "rounding", "generator", "dtype",
+                 "device"});
       if (const Value v = c.option(i, "copy"); v.get<bool>()) copy = *v.get<bool>();
-      if (const Value v = c.option(i, "dtype"); v.get<std::string>()) dtype = dtype_of(*v.get<std::string>());
-      if (const Value v = c.option(i, "device"); v.get<std::string>()) device = device_of(*v.get<std::string>());
+      if (const Value v = c.option(i, "dtype"); v.get<std::string>())
+        dtype = dtype_of(*v.get<std::string>());
+      if (const Value v = c.option(i, "device"); v.get<std::string>())
+        device = device_of(*v.get<std::string>());
     }
   }
   const Tensor moved = cast(to_device(t, device), dtype);
@@ -100,10 +108,13 @@ void to(Call& c) {
 
 void type_as(Call& c) { c.give(cast(c.tensor(1, "self"), c.tensor(2, "other").dtype())); }
 template <DType d>
-void cast_to(Call& c) { c.give(cast(c.tensor(1, "self"), d)); }
+void cast_to(Call& c) {
+  c.give(cast(c.tensor(1, "self"), d));
+}
 void to_cpu(Call& c) { c.give(to_device(c.tensor(1, "self"), Device{})); }
 
-// ---- fields --------------------------------------------------------------------------------------
+// ---- fields
+// --------------------------------------------------------------------------------------
 
 void get_dtype(Call& c) { c.give(name(c.tensor(1, "self").dtype())); }
 void get_device(Call& c) { c.give(to_string(c.tensor(1, "self").device())); }
@@ -118,9 +129,12 @@ void get_version(Call& c) { c.give(static_cast<int64_t>(c.tensor(1, "self").vers
 void set_grad(Call& c) {
   autograd::set_grad(c.tensor(1, "self"), c.has(2) ? c.tensor(2, "grad") : Tensor());
 }
-void set_requires_grad(Call& c) { autograd::set_requires_grad(c.tensor(1, "self"), c.boolean(2, "requires_grad")); }
+void set_requires_grad(Call& c) {
+  autograd::set_requires_grad(c.tensor(1, "self"), c.boolean(2, "requires_grad"));
+}
 
-// ---- metamethods ---------------------------------------------------------------------------------
+// ---- metamethods
+// ---------------------------------------------------------------------------------
 
 void length(Call& c) {
   const Tensor t = c.tensor(1, "self");
@@ -138,20 +152,35 @@ void same(Call& c) {
 }  // namespace
 
 void bind_tensor(Interpreter& in) {
-  static constexpr NativeEntry methods[] = {
-      {"size", size}, {"shape", shape}, {"stride", stride}, {"dim", dim}, {"numel", numel},
-      {"nbytes", nbytes}, {"is_contiguous", is_contiguous}, {"item", item}, {"tolist", tolist}, {"to", to},
-      {"type_as", type_as}, {"cpu", to_cpu}, {"float", cast_to<DType::f32>}, {"double", cast_to<DType::f64>},
-      {"half", cast_to<DType::f16>}, {"bfloat16", cast_to<DType::bf16>}, {"long", cast_to<DType::i64>},
-      {"int", cast_to<DType::i32>}, {"bool", cast_to<DType::boolean>}};
-  static constexpr NativeEntry getters[] = {{"dtype", get_dtype}, {"device", get_device},
-                                            {"requires_grad", get_requires_grad}, {"grad", get_grad},
-                                            {"is_leaf", get_is_leaf}, {"layout", get_layout},
-                                            {"version", get_version}};
-  static constexpr NativeEntry setters[] = {{"grad", set_grad}, {"requires_grad", set_requires_grad}};
+  static constexpr NativeEntry methods[] = {{"size", size},
+                                            {"shape", shape},
+                                            {"stride", stride},
+                                            {"dim", dim},
+                                            {"numel", numel},
+                                            {"nbytes", nbytes},
+                                            {"is_contiguous", is_contiguous},
+                                            {"item", item},
+                                            {"tolist", tolist},
+                                            {"to", to},
+                                            {"type_as", type_as},
+                                            {"cpu", to_cpu},
+                                            {"float", cast_to<DType::f32>},
+                                            {"double", cast_to<DType::f64>},
+                                            {"half", cast_to<DType::f16>},
+                                            {"bfloat16", cast_to<DType::bf16>},
+                                            {"long", cast_to<DType::i64>},
+                                            {"int", cast_to<DType::i32>},
+                                            {"bool", cast_to<DType::boolean>}};
+  static constexpr NativeEntry getters[] = {
+      {"dtype", get_dtype},    {"device", get_device},   {"requires_grad", get_requires_grad},
+      {"grad", get_grad},      {"is_leaf", get_is_leaf}, {"layout", get_layout},
+      {"version", get_version}};
+  static constexpr NativeEntry setters[] = {{"grad", set_grad},
+                                            {"requires_grad", set_requires_grad}};
   static constexpr NativeEntry operators[] = {
       {"__len", length}, {"__tostring", text}, {"__concat", concat}, {"__eq", same}};
-  lua::define_tensor(in, {methods, getters, setters, operators, tensor_get_index, tensor_set_index});
+  lua::define_tensor(in,
+                     {methods, getters, setters, operators, tensor_get_index, tensor_set_index});
 }
 
 }  // namespace rille::bind

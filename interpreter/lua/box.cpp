@@ -13,8 +13,10 @@ int drop(lua_State* L) {
   Box* b = static_cast<Box*>(lua_touserdata(L, 1));
   if (b->magic != Box::kMagic || !b->impl) return 0;
   void* impl = std::exchange(b->impl, nullptr);
-  if (b->kind == BoxKind::tensor) Tensor(static_cast<TensorImpl*>(impl));
-  else delete static_cast<ObjectRef*>(impl);
+  if (b->kind == BoxKind::tensor)
+    Tensor(static_cast<TensorImpl*>(impl));
+  else
+    delete static_cast<ObjectRef*>(impl);
   return 0;
 }
 
@@ -22,7 +24,8 @@ const Box* as_box(lua_State* L, int i, const Interpreter& in, BoxKind kind) {
   if (lua_type(L, i) != LUA_TUSERDATA || !lua_getmetatable(L, i)) return nullptr;
   const void* mt = lua_topointer(L, -1);
   lua_pop(L, 1);
-  const bool ours = kind == BoxKind::tensor ? mt == in.tensor_metatable : in.object_metatables.contains(mt);
+  const bool ours =
+      kind == BoxKind::tensor ? mt == in.tensor_metatable : in.object_metatables.contains(mt);
   if (!ours || lua_rawlen(L, i) < sizeof(Box)) return nullptr;
   const Box* b = static_cast<const Box*>(lua_touserdata(L, i));
   return b->magic == Box::kMagic && b->kind == kind ? b : nullptr;

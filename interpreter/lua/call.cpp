@@ -14,8 +14,10 @@ namespace {
 
 constexpr int kDepth = 64;
 
-// A raised Lua value that crosses C++ frames; its registry reference is freed when it is raised again.
-bool native_guarded(lua_State* L, Interpreter& in, Native function, size_t& first, int& raised) noexcept;
+// A raised Lua value that crosses C++ frames; its registry reference is freed when it is raised
+// again.
+bool native_guarded(lua_State* L, Interpreter& in, Native function, size_t& first,
+                    int& raised) noexcept;
 
 int reference_body(lua_State* L) {
   // 1: light userdata int*, 2: the value
@@ -60,7 +62,8 @@ int native_entry(lua_State* L) {
   return n;
 }
 
-bool native_guarded(lua_State* L, Interpreter& in, Native function, size_t& first, int& lua_error_reference) noexcept {
+bool native_guarded(lua_State* L, Interpreter& in, Native function, size_t& first,
+                    int& lua_error_reference) noexcept {
   const Entered entered(in, L);
   first = in.results.size();
   try {
@@ -83,7 +86,8 @@ bool native_guarded(lua_State* L, Interpreter& in, Native function, size_t& firs
 
 }  // namespace
 
-// ---- callbacks -----------------------------------------------------------------------------------
+// ---- callbacks
+// -----------------------------------------------------------------------------------
 
 Callback::~Callback() {
   if (in_.L) luaL_unref(in_.L, LUA_REGISTRYINDEX, reference_);
@@ -133,7 +137,8 @@ std::vector<Value> Callback::operator()(std::vector<Value> arguments) const {
   return out;
 }
 
-// ---- arguments -----------------------------------------------------------------------------------
+// ---- arguments
+// -----------------------------------------------------------------------------------
 
 int Call::count() const { return lua_gettop(L_); }
 bool Call::has(int i) const { return !lua_isnoneornil(L_, i); }
@@ -238,7 +243,9 @@ Value Call::read(int i, int depth) const {
     } else {
       const bool listed = lua_isinteger(L_, -2) && lua_tointegerx(L_, -2, nullptr) >= 1 &&
                           static_cast<lua_Unsigned>(lua_tointegerx(L_, -2, nullptr)) <= n;
-      if (!listed) throw type_error("keys must be strings or positions 1..n, got {}", describe_value(L_, lua_gettop(L_) - 1, in_));
+      if (!listed)
+        throw type_error("keys must be strings or positions 1..n, got {}",
+                         describe_value(L_, lua_gettop(L_) - 1, in_));
     }
   }
   return t;
@@ -249,7 +256,8 @@ Value Call::option(int i, std::string_view key) const {
   if (!is_table(i)) wrong(i, "options", "a table");
   Value found;
   for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2))
-    if (lua_type(L_, -2) == LUA_TSTRING && key == lua_tolstring(L_, -2, nullptr)) found = read(lua_gettop(L_), 0);
+    if (lua_type(L_, -2) == LUA_TSTRING && key == lua_tolstring(L_, -2, nullptr))
+      found = read(lua_gettop(L_), 0);
   return found;
 }
 
@@ -271,36 +279,39 @@ void Call::only(int i, std::initializer_list<std::string_view> keys) const {
   if (!has(i)) return;
   if (!is_table(i)) wrong(i, "options", "a table");
   for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2)) {
-    if (lua_type(L_, -2) != LUA_TSTRING) throw option_error("options have names, got {}", describe_value(L_, lua_gettop(L_) - 1, in_));
+    if (lua_type(L_, -2) != LUA_TSTRING)
+      throw option_error("options have names, got {}", describe_value(L_, lua_gettop(L_) - 1, in_));
     const std::string key = string(lua_gettop(L_) - 1, "key");
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
     const std::string near = nearest(key, keys);
-    throw option_error("unknown option '{}'{}", key, near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
+    throw option_error("unknown option '{}'{}", key,
+                       near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
         .fact(fmt::format("takes: {}", fmt::join(keys, ", ")));
   }
 }
 
-Tensor Call::raw_tensor_field(int i, std::string_view key) const {
-  for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2))
-    if (lua_type(L_, -2) == LUA_TSTRING && key == lua_tolstring(L_, -2, nullptr)) {
-      TensorImpl* p = peek_tensor(L_, -1, in_);
-      lua_settop(L_, -3);
-      return p ? tensor_of(p) : Tensor();
+std::vector<TensorField> Call::tensor_fields(int i, std::string_view name) const {
+  if (!is_table(i)) wrong(i, name, "a list of tables");
+  std::vector<TensorField> out;
+  const lua_Unsigned n = lua_rawlen(L_, i);
+  for (lua_Unsigned k = 1; k <= n; ++k) {
+    lua_rawgeti(L_, i, static_cast<lua_Integer>(k));
+    if (lua_type(L_, -1) != LUA_TTABLE)
+      throw type_error("'{}' must be a list of tables, got {} at position {}", name,
+                       describe_value(L_, lua_gettop(L_), in_), k);
+    for (lua_pushnil(L_); lua_next(L_, -2); lua_settop(L_, -2)) {
+      TensorImpl* p =
+          lua_type(L_, -2) == LUA_TSTRING ? peek_tensor(L_, lua_gettop(L_), in_) : nullptr;
+      if (p)
+        out.push_back({static_cast<size_t>(k) - 1, lua_tolstring(L_, -2, nullptr), tensor_of(p)});
     }
-  return {};
+    lua_settop(L_, -2);
+  }
+  return out;
 }
 
-bool Call::raw_boolean_field(int i, std::string_view key) const {
-  for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2))
-    if (lua_type(L_, -2) == LUA_TSTRING && key == lua_tolstring(L_, -2, nullptr)) {
-      const bool on = lua_toboolean(L_, -1);
-      lua_settop(L_, -3);
-      return on;
-    }
-  return false;
-}
-
-// ---- results -------------------------------------------------------------------------------------
+// ---- results
+// -------------------------------------------------------------------------------------
 
 namespace {
 
@@ -321,14 +332,22 @@ void push_table(lua_State* L, Interpreter& in, const Table& t) {
 }  // namespace
 
 void push_value(lua_State* L, Interpreter& in, const Value& v) {
-  if (v.is_nil()) lua_pushnil(L);
-  else if (const auto* b = v.get<bool>()) lua_pushboolean(L, *b);
-  else if (const auto* n = v.get<int64_t>()) lua_pushinteger(L, *n);
-  else if (const auto* d = v.get<double>()) lua_pushnumber(L, *d);
-  else if (const auto* s = v.get<std::string>()) lua_pushlstring(L, s->data(), s->size());
-  else if (const auto* t = v.get<Tensor>()) fill(push_tensor_box(L, in), *t);
-  else if (const auto* f = v.get<CallbackRef>()) lua_rawgeti(L, LUA_REGISTRYINDEX, (*f)->reference());
-  else if (const Table* table = v.table()) push_table(L, in, *table);
+  if (v.is_nil())
+    lua_pushnil(L);
+  else if (const auto* b = v.get<bool>())
+    lua_pushboolean(L, *b);
+  else if (const auto* n = v.get<int64_t>())
+    lua_pushinteger(L, *n);
+  else if (const auto* d = v.get<double>())
+    lua_pushnumber(L, *d);
+  else if (const auto* s = v.get<std::string>())
+    lua_pushlstring(L, s->data(), s->size());
+  else if (const auto* t = v.get<Tensor>())
+    fill(push_tensor_box(L, in), *t);
+  else if (const auto* f = v.get<CallbackRef>())
+    lua_rawgeti(L, LUA_REGISTRYINDEX, (*f)->reference());
+  else if (const Table* table = v.table())
+    push_table(L, in, *table);
   else if (const auto* o = v.get<ObjectRef>()) {
     push_object_box(L, in, (*o)->type())->impl = new ObjectRef(*o);
   }

@@ -44,6 +44,13 @@ class LuaError : public std::exception {
   std::string text_;
 };
 
+/// A tensor in a field of one table of a list; `position` counts from 0.
+struct TensorField {
+  size_t position;
+  std::string_view key;
+  Tensor tensor;
+};
+
 class Call {
  public:
   Call(lua_State* L, Interpreter& in) : L_(L), in_(in) {}
@@ -75,14 +82,13 @@ class Call {
 
   /// The entry of an options table as a Value; nil where absent. See also `only`.
   Value option(int i, std::string_view key) const;
-  /// The options table at `i`, or nothing, into a struct whose fields `schema` describes; `into` holds
-  /// the defaults. Refuses what the schema doesn't name.
+  /// The options table at `i`, or nothing, into a struct whose fields `schema` describes; `into`
+  /// holds the defaults. Refuses what the schema doesn't name.
   void options(int i, const OpInfo& schema, void* into) const;
   /// Refuses keys of the options table at `i` that are not among `keys`.
   void only(int i, std::initializer_list<std::string_view> keys) const;
-  /// A tensor in a field of the table at `i`, or an empty one.
-  Tensor raw_tensor_field(int i, std::string_view key) const;
-  bool raw_boolean_field(int i, std::string_view key) const;
+  /// All tensors in named fields of a list of tables. Keys live as long as the argument.
+  std::vector<TensorField> tensor_fields(int i, std::string_view name) const;
 
   void give(Value v) { in_.results.push_back(std::move(v)); }
 

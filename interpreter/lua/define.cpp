@@ -61,7 +61,7 @@ void push_methods(lua_State* L, Interpreter& in, std::span<const NativeEntry> na
     lua_setfield(L, -2, name.c_str());
     if (!op->in_place) continue;
     push_op(L, in, *op, OpForm::in_place);
-    lua_setfield(L, -2, (name + "_").c_str());
+    lua_setfield(L, -2, op->in_place_name);
   }
   set_natives(L, in, natives);
 }
@@ -73,10 +73,10 @@ void set_operators(lua_State* L, Interpreter& in) {
     OpForm form;
   };
   constexpr Operator operators[] = {
-      {"__add", "add", OpForm::plain},          {"__sub", "sub", OpForm::plain},
-      {"__mul", "mul", OpForm::plain},          {"__div", "div", OpForm::plain},
+      {"__add", "add", OpForm::plain},           {"__sub", "sub", OpForm::plain},
+      {"__mul", "mul", OpForm::plain},           {"__div", "div", OpForm::plain},
       {"__idiv", "floor_divide", OpForm::plain}, {"__mod", "remainder", OpForm::plain},
-      {"__pow", "pow", OpForm::plain},          {"__unm", "neg", OpForm::unary_operator}};
+      {"__pow", "pow", OpForm::plain},           {"__unm", "neg", OpForm::unary_operator}};
   for (const Operator& o : operators) {
     const OpInfo* op = find_op(o.op);
     if (!op) continue;
@@ -174,6 +174,16 @@ void define_functions(Interpreter& in, std::string_view module, std::span<const 
     lua_rawset(L, -3);
     lua_pop(L, 1);
   }
+  lua_pop(L, 2);
+}
+
+void define_value(Interpreter& in, std::string_view module, std::string_view name, const Value& v) {
+  lua_State* L = in.L;
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  luaL_getsubtable(L, -1, std::string(module).c_str());
+  lua_pushlstring(L, name.data(), name.size());
+  push_value(L, in, v);
+  lua_rawset(L, -3);
   lua_pop(L, 2);
 }
 

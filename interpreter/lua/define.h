@@ -28,4 +28,7 @@ void define_class(Interpreter& in, std::string_view type, std::span<const Native
 /// Fields of `rille` (dots make tables: "memory.peak") or of `rille.native`.
 void define_functions(Interpreter& in, std::string_view module, std::span<const NativeEntry> list);
 
+/// A constant of such a module.
+void define_value(Interpreter& in, std::string_view module, std::string_view name, const Value& v);
+
 }  // namespace rille::lua

@@ -17,7 +17,9 @@ namespace {
 
 const char kErrorKey = 0;  // its address is the registry key of the error metatable
 
-bool is_library(const lua_Debug& ar) { return std::string_view(ar.source).substr(0, 7) == "@rille:"; }
+bool is_library(const lua_Debug& ar) {
+  return std::string_view(ar.source).substr(0, 7) == "@rille:";
+}
 
 // The frame of the user's own code that is nearest to the failure.
 bool user_frame(lua_State* L, lua_Debug& ar) {
@@ -59,7 +61,8 @@ std::string script_name(lua_State* L, lua_Debug& ar, int i) {
 std::string source_line(const Interpreter& in, const lua_Debug& ar) {
   std::string text;
   const auto scan = [&](std::istream& stream) {
-    for (int n = 0; n < ar.currentline && std::getline(stream, text); ++n) {}
+    for (int n = 0; n < ar.currentline && std::getline(stream, text); ++n) {
+    }
     if (!stream) text.clear();
   };
   if (ar.source[0] == '@') {
@@ -77,7 +80,9 @@ size_t find_word(const std::string& line, std::string_view word) {
   auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (size_t at = line.find(word); at != line.npos; at = line.find(word, at + 1)) {
     const size_t end = at + word.size();
-    if ((at == 0 || !is_word(line[at - 1])) && (end == line.size() || !is_word(line[end]) || line[end] == '_')) return at;
+    if ((at == 0 || !is_word(line[at - 1])) &&
+        (end == line.size() || !is_word(line[end]) || line[end] == '_'))
+      return at;
   }
   return line.npos;
 }
@@ -85,7 +90,7 @@ size_t find_word(const std::string& line, std::string_view word) {
 // Operators have no name in the source; the caret goes under their sign.
 std::string_view sign_of(std::string_view op) {
   constexpr std::pair<std::string_view, std::string_view> signs[] = {
-      {"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"div", "/"}, {"floor_divide", "//"},
+      {"add", "+"},       {"sub", "-"}, {"mul", "*"}, {"div", "/"}, {"floor_divide", "//"},
       {"remainder", "%"}, {"pow", "^"}, {"neg", "-"}, {"cat", ".."}};
   for (const auto& [name, sign] : signs)
     if (op == name) return sign;
@@ -103,8 +108,8 @@ std::string caret(const std::string& line, size_t lead, std::string_view op) {
   return fmt::format("\n     | {:>{}}{:~<{}}", "", at - lead, "^", length);
 }
 
-std::string argument_lines(lua_State* L, const Interpreter& in, lua_Debug& ar, bool framed, const Error& e,
-                           const OpInfo& op, const int* args) {
+std::string argument_lines(lua_State* L, const Interpreter& in, lua_Debug& ar, bool framed,
+                           const Error& e, const OpInfo& op, const int* args) {
   std::string out;
   int shown = 0;
   for (size_t f = 0; f < op.fields.size(); ++f) {
@@ -113,7 +118,8 @@ std::string argument_lines(lua_State* L, const Interpreter& in, lua_Debug& ar, b
     ++shown;
     if (!args[f]) continue;
     const auto& about = e.about();
-    if (!about.empty() && std::find(about.begin(), about.end(), field.name) == about.end()) continue;
+    if (!about.empty() && std::find(about.begin(), about.end(), field.name) == about.end())
+      continue;
     TensorImpl* p = peek_tensor(L, args[f], in);
     if (!p) continue;
     const std::string name = framed ? script_name(L, ar, args[f]) : std::string();
@@ -163,7 +169,8 @@ void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, cons
   if (op && args) r.text += argument_lines(L, in, ar, framed, r.error, *op, args);
   if (framed) r.text += source_lines(in, ar, r.error.op());
   if (!r.error.hint().empty()) r.text += "\n     hint: " + r.error.hint();
-  if (r.error.kind() == Kind::internal) r.text += "\n     this is a fault of Rille: please report it";
+  if (r.error.kind() == Kind::internal)
+    r.text += "\n     this is a fault of Rille: please report it";
   in.raised.emplace(std::move(r));
   lua_settop(L, top);
 }
@@ -217,7 +224,8 @@ void prepare_from_table(lua_State* L, Interpreter& in) noexcept {
     const std::string kind = string_field(L, "kind");
     Error e(kind_named(kind), string_field(L, "code"), string_field(L, "message"));
     e.op(string_field(L, "op"));
-    if (std::string hint = string_field(L, "hint"); !hint.empty()) (void)std::move(e).hint(std::move(hint));
+    if (std::string hint = string_field(L, "hint"); !hint.empty())
+      (void)std::move(e).hint(std::move(hint));
     int status = kind == "usage" ? 2 : 1;
     for (lua_pushnil(L); lua_next(L, 1); lua_settop(L, -2)) {
       if (lua_type(L, -2) != LUA_TSTRING) continue;
@@ -237,7 +245,7 @@ void prepare_from_table(lua_State* L, Interpreter& in) noexcept {
     in.raised->status = status;
     // A wrong command line or a quiet end has no place in the script.
     if (kind == "usage" || kind == "exit") in.raised->text = in.raised->error.what();
-  } catch (...) {  // no Lua call above can raise: this is want of memory only
+  } catch (const std::exception&) {  // no Lua call above raises: this is want of memory
     in.raised.emplace(Raised{Error(Kind::memory, "E_OOM", ""), {}, "out of memory", "memory", 1});
   }
 }
@@ -276,7 +284,8 @@ std::string nearest(std::string_view wrong, const std::vector<std::string_view>&
     for (size_t j = 0; j <= name.size(); ++j) d[0][j] = j;
     for (size_t i = 1; i <= wrong.size(); ++i)
       for (size_t j = 1; j <= name.size(); ++j) {
-        d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (wrong[i - 1] != name[j - 1])});
+        d[i][j] = std::min(
+            {d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (wrong[i - 1] != name[j - 1])});
         if (i > 1 && j > 1 && wrong[i - 1] == name[j - 2] && wrong[i - 2] == name[j - 1])
           d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
       }
@@ -301,7 +310,8 @@ std::string describe_value(lua_State* L, int i, const Interpreter& in) {
     case LUA_TSTRING: {
       size_t n = 0;
       const char* s = lua_tolstring(L, i, &n);
-      return fmt::format("string '{}{}'", std::string_view(s, std::min<size_t>(n, 40)), n > 40 ? "..." : "");
+      return fmt::format("string '{}{}'", std::string_view(s, std::min<size_t>(n, 40)),
+                         n > 40 ? "..." : "");
     }
     case LUA_TNUMBER:
       return lua_isinteger(L, i) ? fmt::format("{}", lua_tointegerx(L, i, nullptr))

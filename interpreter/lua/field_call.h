@@ -1,5 +1,5 @@
-// Calls of C++ objects whose tensors are fields of a Lua table: layers of nn, whose module is such a
-// table. What stands in the fields at the time of the call is what the object computes with.
+// Calls of C++ objects whose tensors are fields of a Lua table: layers of nn, whose module is such
+// a table. What stands in the fields at the time of the call is what the object computes with.
 #pragma once
 #include <span>
 #include <string>
@@ -20,7 +20,8 @@ class FieldCall : public Object {
   virtual std::span<const std::string> fields() const = 0;
   /// `tensors` are those of the fields, empty where the table has none. `training` is the table's
   /// field of that name.
-  virtual void call(std::span<const Tensor> tensors, const void* inputs, bool training, Results& out) = 0;
+  virtual void call(std::span<const Tensor> tensors, const void* inputs, bool training,
+                    Results& out) = 0;
 };
 
 /// Defines module.name(object, table, inputs...).

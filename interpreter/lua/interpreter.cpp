@@ -64,13 +64,14 @@ void pace_collector(lua_State* L, Interpreter& in) {
     lua_gc(L, LUA_GCSTEP, 0);
     in.collecting = false;
   }
-  // reliability.md 5.4: steps in proportion to the bytes since the last one, a full collection where
-  // the tensors have grown well past what was alive after the previous.
+  // reliability.md 5.4: steps in proportion to the bytes since the last one, a full collection
+  // where the tensors have grown well past what was alive after the previous.
   const int64_t base = in.bytes_after_collect;
   const int64_t threshold = std::max(2 * base, kFloor);
   const int64_t since = in.context.allocated_since_collect;
   const int64_t quantum = (threshold - base) / 64;
-  if (since <= quantum || in.collecting) [[likely]] return;
+  if (since <= quantum || in.collecting) [[likely]]
+    return;
   in.collecting = true;
   in.context.allocated_since_collect = 0;
   if (memory::stats().allocated > threshold + threshold / 4) {

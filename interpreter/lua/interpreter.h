@@ -21,10 +21,10 @@ namespace rille::lua {
 /// What a Lua error carries: the C++ error and where the script was.
 struct Raised {
   Error error;
-  std::string where;    // "mnist.lua:31"
-  std::string text;     // everything, as __tostring shows it
-  std::string kind;     // "shape"; scripts' own kinds, too
-  int status = 1;       // what the program exits with if nobody catches it
+  std::string where;  // "mnist.lua:31"
+  std::string text;   // everything, as __tostring shows it
+  std::string kind;   // "shape"; scripts' own kinds, too
+  int status = 1;     // what the program exits with if nobody catches it
 };
 
 struct Interpreter {
@@ -79,7 +79,8 @@ class Entered {
 /// May raise for want of memory.
 void switch_modes(lua_State* L, Interpreter& in);
 inline void follow_coroutine(lua_State* L, Interpreter& in) {
-  if (L != in.modes_of) [[unlikely]] switch_modes(L, in);
+  if (L != in.modes_of) [[unlikely]]
+    switch_modes(L, in);
 }
 
 }  // namespace rille::lua

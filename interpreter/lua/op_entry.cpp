@@ -39,7 +39,8 @@ Upvalues upvalues(lua_State* L) {
 }
 
 // C++ lives and dies in here. False: an error was prepared.
-bool call_guarded(lua_State* L, const Upvalues& up, const Arranged& from, Box* const* boxes) noexcept {
+bool call_guarded(lua_State* L, const Upvalues& up, const Arranged& from,
+                  Box* const* boxes) noexcept {
   const Entered entered(up.in, L);
   try {
     Arguments args(up.op);
@@ -53,7 +54,8 @@ bool call_guarded(lua_State* L, const Upvalues& up, const Arranged& from, Box* c
     if (from.requires_grad && lua_toboolean(L, from.requires_grad))
       for (const Tensor& t : results) autograd::set_requires_grad(t, true);
     if (up.op.results == 0) {
-      up.in.tensors.assign(std::make_move_iterator(results.begin()), std::make_move_iterator(results.end()));
+      up.in.tensors.assign(std::make_move_iterator(results.begin()),
+                           std::make_move_iterator(results.end()));
     } else {
       for (size_t i = 0; i < results.size(); ++i) fill(boxes[i], results[i]);
     }
@@ -62,7 +64,8 @@ bool call_guarded(lua_State* L, const Upvalues& up, const Arranged& from, Box* c
     if (e.op().empty()) e.op(up.op.name);
     diagnose(L, up.in, std::move(e), &up.op, from.at);
   } catch (const std::bad_alloc&) {
-    diagnose(L, up.in, Error(Kind::memory, "E_OOM", "out of memory").op(up.op.name), &up.op, from.at);
+    diagnose(L, up.in, Error(Kind::memory, "E_OOM", "out of memory").op(up.op.name), &up.op,
+             from.at);
   } catch (const std::exception& e) {
     diagnose(L, up.in, internal_error("{}", e.what()).op(up.op.name), &up.op, from.at);
   }

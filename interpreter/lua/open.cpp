@@ -17,7 +17,8 @@ void remember_interpreter(lua_State* L, Interpreter& in);
 
 namespace {
 
-// ---- libraries -----------------------------------------------------------------------------------
+// ---- libraries
+// -----------------------------------------------------------------------------------
 
 void open_libraries(lua_State* L) {
   // One by one: what scripts must not have is never opened.
@@ -41,7 +42,8 @@ int find_embedded(lua_State* L) {
     if (m.name != name) continue;
     const std::string_view source = m.source;
     lua_pushfstring(L, "@rille:%s", name);
-    if (luaL_loadbufferx(L, source.data(), source.size(), lua_tostring(L, -1), "t") != LUA_OK) return lua_error(L);
+    if (luaL_loadbufferx(L, source.data(), source.size(), lua_tostring(L, -1), "t") != LUA_OK)
+      return lua_error(L);
     return 1;
   }
   lua_pushfstring(L, "no module '%s' in the standard library", name);
@@ -61,9 +63,11 @@ void add_searcher(lua_State* L) {
   lua_pop(L, 2);
 }
 
-// ---- running -------------------------------------------------------------------------------------
+// ---- running
+// -------------------------------------------------------------------------------------
 
-// Message handler: keeps the error and adds where it came from. Error objects carry their own place.
+// Message handler: keeps the error and adds where it came from. Error objects carry their own
+// place.
 int with_traceback(lua_State* L) {
   if (lua_type(L, 1) == LUA_TTABLE) return 1;
   lua_Debug caller;
@@ -88,7 +92,8 @@ void read_error(lua_State* L, Outcome& out) {
     lua_pop(L, 1);
     lua_pushliteral(L, "kind");
     lua_rawget(L, -2);
-    const bool quiet = lua_type(L, -1) == LUA_TSTRING && std::strcmp(lua_tostring(L, -1), "exit") == 0;
+    const bool quiet =
+        lua_type(L, -1) == LUA_TSTRING && std::strcmp(lua_tostring(L, -1), "exit") == 0;
     lua_pop(L, 1);
     if (quiet) return;
   }
@@ -104,7 +109,8 @@ bool is_recipe(lua_State* L) {
   if (!lua_getmetatable(L, -1)) return false;
   lua_pushliteral(L, "__name");
   lua_rawget(L, -2);
-  const bool yes = lua_type(L, -1) == LUA_TSTRING && std::strcmp(lua_tostring(L, -1), "rille.Recipe") == 0;
+  const bool yes =
+      lua_type(L, -1) == LUA_TSTRING && std::strcmp(lua_tostring(L, -1), "rille.Recipe") == 0;
   lua_pop(L, 2);
   return yes;
 }
@@ -133,7 +139,8 @@ int run_body(lua_State* L) {
   lua_pushlstring(L, run.chunk->data() + 1, run.chunk->size() - 1);
   lua_rawseti(L, -2, 0);
   lua_setglobal(L, "arg");
-  if (luaL_loadbufferx(L, run.text->data(), run.text->size(), run.chunk->c_str(), "t") != LUA_OK) return lua_error(L);
+  if (luaL_loadbufferx(L, run.text->data(), run.text->size(), run.chunk->c_str(), "t") != LUA_OK)
+    return lua_error(L);
   const int n = static_cast<int>(run.arguments->size());
   luaL_checkstack(L, n + 8, "too many arguments");
   for (const std::string& a : *run.arguments) lua_pushlstring(L, a.data(), a.size());
@@ -144,8 +151,10 @@ int run_body(lua_State* L) {
   lua_call(L, 1, 1);
   lua_insert(L, -2);
   push_words(L, *run.arguments);
-  if (run.path) lua_pushlstring(L, run.path->data(), run.path->size());
-  else lua_pushnil(L);
+  if (run.path)
+    lua_pushlstring(L, run.path->data(), run.path->size());
+  else
+    lua_pushnil(L);
   lua_call(L, 3, 1);
   return 1;
 }
@@ -157,8 +166,10 @@ Outcome run_protected(const Run& run) {
   lua_pushcfunction(L, with_traceback);
   lua_pushcfunction(L, run_body);
   lua_pushlightuserdata(L, const_cast<Run*>(&run));
-  if (lua_pcall(L, 1, 1, 1) != LUA_OK) read_error(L, out);
-  else if (lua_isinteger(L, -1)) out.status = static_cast<int>(lua_tointeger(L, -1));
+  if (lua_pcall(L, 1, 1, 1) != LUA_OK)
+    read_error(L, out);
+  else if (lua_isinteger(L, -1))
+    out.status = static_cast<int>(lua_tointeger(L, -1));
   lua_settop(L, 0);
   return out;
 }
@@ -225,7 +236,8 @@ void close_state(Interpreter& in) {
   Context::enter(before);
 }
 
-Outcome run_file(Interpreter& in, const std::string& path, const std::vector<std::string>& arguments) {
+Outcome run_file(Interpreter& in, const std::string& path,
+                 const std::vector<std::string>& arguments) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
   if (file) text << file.rdbuf();

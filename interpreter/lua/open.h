@@ -19,14 +19,15 @@ std::string_view lua_version();
 
 /// How a chunk ended.
 struct Outcome {
-  int status = 0;           // what the program should exit with
-  std::string error;        // text with traceback; empty where there was none
+  int status = 0;             // what the program should exit with
+  std::string error;          // text with traceback; empty where there was none
   std::vector<Value> values;  // only where asked for
 };
 
 /// Runs a file, or text under a chunk name such as "=(command line)". `arguments` become `arg` and
 /// `...`. If the chunk returns a recipe, it is carried out.
-Outcome run_file(Interpreter& in, const std::string& path, const std::vector<std::string>& arguments);
+Outcome run_file(Interpreter& in, const std::string& path,
+                 const std::vector<std::string>& arguments);
 Outcome run_text(Interpreter& in, const std::string& text, const std::string& chunk,
                  const std::vector<std::string>& arguments);
 

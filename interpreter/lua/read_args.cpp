@@ -12,9 +12,9 @@ namespace rille::lua {
 namespace {
 
 bool takes_list(ArgKind k) {
-  return k == ArgKind::tensors || k == ArgKind::numbers || k == ArgKind::axes || k == ArgKind::sizes ||
-         k == ArgKind::maybe_sizes || k == ArgKind::per_dim || k == ArgKind::padding ||
-         k == ArgKind::counts;
+  return k == ArgKind::tensors || k == ArgKind::numbers || k == ArgKind::axes ||
+         k == ArgKind::sizes || k == ArgKind::maybe_sizes || k == ArgKind::per_dim ||
+         k == ArgKind::padding || k == ArgKind::counts;
 }
 // Several numbers for one field, unless the next field needs the second of them.
 bool spreads(const OpInfo& op, size_t f) {
@@ -48,7 +48,8 @@ int field_named(const OpInfo& op, const char* key) {
 bool makes_leaf(const OpInfo& op) {
   if (op.name.ends_with("_like")) return true;
   for (const FieldInfo& f : op.fields)
-    if (f.kind == ArgKind::tensor || f.kind == ArgKind::tensors || f.kind == ArgKind::maybe_tensor) return false;
+    if (f.kind == ArgKind::tensor || f.kind == ArgKind::tensors || f.kind == ArgKind::maybe_tensor)
+      return false;
   return true;
 }
 
@@ -137,7 +138,8 @@ class Reader {
       return;
     }
     if (!i) {
-      if (field.required) throw type_error("missing argument '{}' ({})", field.name, expected_text(field));
+      if (field.required)
+        throw type_error("missing argument '{}' ({})", field.name, expected_text(field));
       return;
     }
     take(field, i, static_cast<int>(f) == from_.spread_field ? from_.spread_count : 0);
@@ -145,21 +147,25 @@ class Reader {
 
  private:
   template <class T>
-  T& at(const FieldInfo& f) { return *reinterpret_cast<T*>(args_ + f.offset); }
+  T& at(const FieldInfo& f) {
+    return *reinterpret_cast<T*>(args_ + f.offset);
+  }
 
   [[noreturn]] void wrong(const FieldInfo& f, int i) {
     if (is_closed_box(L_, i, in_)) throw type_error("'{}' is a closed tensor", f.name).of(f.name);
-    throw type_error("'{}' must be {}, got {}", f.name, expected_text(f), describe_value(L_, i, in_)).of(f.name);
+    throw type_error("'{}' must be {}, got {}", f.name, expected_text(f),
+                     describe_value(L_, i, in_))
+        .of(f.name);
   }
 
   Tensor tensor(const FieldInfo& f, int i) {
-    if (TensorImpl* p = peek_tensor(L_, i, in_)) [[likely]] return tensor_of(p);
+    if (TensorImpl* p = peek_tensor(L_, i, in_)) [[likely]]
+      return tensor_of(p);
     if (f.number_ok && lua_type(L_, i) == LUA_TNUMBER) {
       return lua_isinteger(L_, i) ? Tensor::number(int64_t{lua_tointegerx(L_, i, nullptr)})
                                   : Tensor::number(lua_tonumberx(L_, i, nullptr));
     }
-    if (f.number_ok && lua_type(L_, i) == LUA_TBOOLEAN)
-      return full_bool(lua_toboolean(L_, i));
+    if (f.number_ok && lua_type(L_, i) == LUA_TBOOLEAN) return full_bool(lua_toboolean(L_, i));
     wrong(f, i);
   }
   static Tensor full_bool(bool b) {
@@ -312,7 +318,9 @@ class Reader {
       case ArgKind::maybe_axis: at<std::optional<Axis>>(f) = Axis{position(f, i, "dim")}; break;
       case ArgKind::axes: at<Axes>(f) = Axes(dims(f, i, spread)); break;
       case ArgKind::position: at<Position>(f) = {position(f, i, "position")}; break;
-      case ArgKind::maybe_position: at<std::optional<Position>>(f) = Position{position(f, i, "position")}; break;
+      case ArgKind::maybe_position:
+        at<std::optional<Position>>(f) = Position{position(f, i, "position")};
+        break;
       case ArgKind::sizes: at<Sizes>(f) = Sizes(integers(f, i, spread)); break;
       case ArgKind::maybe_sizes: at<std::optional<Sizes>>(f) = Sizes(integers(f, i, spread)); break;
       case ArgKind::per_dim: at<PerDim>(f) = PerDim(integers(f, i, 1)); break;
@@ -338,7 +346,8 @@ class Reader {
   for (const FieldInfo& f : op.fields)
     if (f.kind != ArgKind::draw) names.push_back(f.name);
   const std::string near = nearest(key, names);
-  throw option_error("unknown option '{}'{}", key, near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
+  throw option_error("unknown option '{}'{}", key,
+                     near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
       .fact("takes: " + signature(op))
       .of("");
 }

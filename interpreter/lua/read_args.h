@@ -14,14 +14,14 @@ inline constexpr int kMaxFields = 16;
 /// Where each field's value lies on the stack; 0 where none was given.
 struct Arranged {
   int at[kMaxFields] = {};
-  int spread_count = 1;       // integers that a spread field takes, from its first
+  int spread_count = 1;  // integers that a spread field takes, from its first
   int spread_field = -1;
-  int generator = 0;          // the option of random ops
-  int requires_grad = 0;      // the option of ops that make tensors from nothing
-  int unknown_option = 0;     // stack index of a key that no field has
-  int given = 0;              // positional arguments, for "takes at most"
+  int generator = 0;       // the option of random ops
+  int requires_grad = 0;   // the option of ops that make tensors from nothing
+  int unknown_option = 0;  // stack index of a key that no field has
+  int given = 0;           // positional arguments, for "takes at most"
   bool too_many = false;
-  bool twice = false;         // positional and named; unknown_option holds the key
+  bool twice = false;  // positional and named; unknown_option holds the key
 };
 
 /// Sorts what the script passed to the fields. Leaves option values on the stack.

@@ -46,14 +46,18 @@ struct Value {
   Value(const char* s) : v(std::string(s)) {}
   Value(std::string_view s) : v(std::string(s)) {}
   Value(std::string s) : v(std::move(s)) {}
-  Value(Tensor t) { if (t) v = std::move(t); }
+  Value(Tensor t) {
+    if (t) v = std::move(t);
+  }
   Value(ObjectRef o) : v(std::move(o)) {}
   Value(CallbackRef f) : v(std::move(f)) {}
   Value(Table t) : v(std::make_shared<Table>(std::move(t))) {}
 
   bool is_nil() const { return v.index() == 0; }
   template <class T>
-  const T* get() const { return std::get_if<T>(&v); }
+  const T* get() const {
+    return std::get_if<T>(&v);
+  }
   const Table* table() const {
     const auto* t = std::get_if<std::shared_ptr<Table>>(&v);
     return t ? t->get() : nullptr;

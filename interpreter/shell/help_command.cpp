@@ -9,14 +9,17 @@ namespace {
 
 void print_op(const OpInfo& op) {
   fmt::print("rille.{}\n", signature(op));
-  if (op.method) fmt::print("t:{}{}(...)\n", op.name, op.in_place ? fmt::format("(...), t:{}_", op.name) : "");
+  if (op.method)
+    fmt::print("t:{}{}(...)\n", op.name, op.in_place ? fmt::format("(...), t:{}_", op.name) : "");
   fmt::print("\n{}\n\n", op.doc);
   for (const FieldInfo& f : op.fields) {
     if (f.kind == ArgKind::draw) continue;
     const std::string value = f.required ? "required" : "default " + default_text(op, f);
     fmt::print("  {:<14} {}: {} ({})\n", f.name, f.doc, expected_text(f), value);
   }
-  if (op.draws) fmt::print("  {:<14} where the random numbers come from (default the interpreter's)\n", "generator");
+  if (op.draws)
+    fmt::print("  {:<14} where the random numbers come from (default the interpreter's)\n",
+               "generator");
   fmt::print("\n  autocast: {}\n", name(op.autocast));
   if (!op.example.empty()) fmt::print("  example:  {}\n", op.example);
 }

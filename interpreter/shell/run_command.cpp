@@ -27,7 +27,8 @@ class Session {
 };
 
 lua::Outcome run_words(lua::Interpreter& in, const Words& words) {
-  if (words[0] == "-e") return lua::run_text(in, words[1], "=(command line)", {words.begin() + 2, words.end()});
+  if (words[0] == "-e")
+    return lua::run_text(in, words[1], "=(command line)", {words.begin() + 2, words.end()});
   const Words arguments(words.begin() + 1, words.end());
   if (words[0] != "-") return lua::run_file(in, words[0], arguments);
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
@@ -38,7 +39,9 @@ lua::Outcome run_words(lua::Interpreter& in, const Words& words) {
 
 int run_command(const Words& words) {
   if (words.empty() || (words[0] == "-e" && words.size() < 2)) {
-    std::fprintf(stderr, "usage: rille run FILE [flags], rille run -e CODE [words] or rille run - [words]\n");
+    std::fprintf(
+        stderr,
+        "usage: rille run FILE [flags], rille run -e CODE [words] or rille run - [words]\n");
     return 2;
   }
   Session session;

@@ -35,11 +35,13 @@ int selftest_command(const Words& words) {
   options.gradients = false;
   Words names;
   for (const std::string& w : words) {
-    if (w == "--grad") options.gradients = true;
+    if (w == "--grad")
+      options.gradients = true;
     else if (w.starts_with("-")) {
       fmt::print(stderr, "usage: rille selftest [OP...] [--grad]\n");
       return 2;
-    } else names.push_back(w);
+    } else
+      names.push_back(w);
   }
   const std::vector<const OpInfo*> ops = chosen(names);
   if (ops.empty()) return 2;
@@ -51,7 +53,8 @@ int selftest_command(const Words& words) {
       ++(r.passed ? all.passed : all.failed);
       if (!r.passed) fmt::print("{} sample {}: {}: {}\n", r.op, r.sample, r.check, r.message);
     }
-  for (const auto& [check, n] : by_check) fmt::print("{:<16} {:>6} passed {:>4} failed\n", check, n.passed, n.failed);
+  for (const auto& [check, n] : by_check)
+    fmt::print("{:<16} {:>6} passed {:>4} failed\n", check, n.passed, n.failed);
   fmt::print("{} ops\n{} passed, {} failed\n", ops.size(), all.passed, all.failed);
   return all.failed == 0 ? 0 : 1;
 }

@@ -21,19 +21,23 @@ int help(const Words& words);
 
 // The one list of commands: help, errors and what runs come from it.
 constexpr Command kCommands[] = {
-    {"run", "run FILE [flags]", "run a script or a recipe; - reads standard input, -e CODE a chunk", run_command},
+    {"run", "run FILE [flags]", "run a script or a recipe; - reads standard input, -e CODE a chunk",
+     run_command},
     {"help", "help [NAME]", "this list, or what an op does and takes", help},
     {"info", "info", "versions, devices, libraries and kernels in use", info_command},
-    {"selftest", "selftest [OP...] [--grad]", "check every op on this machine against its definition", selftest_command},
+    {"selftest", "selftest [OP...] [--grad]",
+     "check every op on this machine against its definition", selftest_command},
 };
 
 void print_usage(std::FILE* to) {
   fmt::print(to, "usage: rille COMMAND ...\n\n");
   for (const Command& c : kCommands) fmt::print(to, "  rille {:<28} {}\n", c.usage, c.summary);
-  fmt::print(to,
-             "\n  rille FILE and rille -e CODE are rille run. rille run FILE --help lists a recipe's flags.\n"
-             "\nexit status: 0 done, 1 the script raised an error, 2 wrong usage, 70 a fault of Rille,\n"
-             "             130 and 143 stopped by a signal after saving\n");
+  fmt::print(
+      to,
+      "\n  rille FILE and rille -e CODE are rille run. rille run FILE --help lists a recipe's "
+      "flags.\n"
+      "\nexit status: 0 done, 1 the script raised an error, 2 wrong usage, 70 a fault of Rille,\n"
+      "             130 and 143 stopped by a signal after saving\n");
 }
 
 int help(const Words& words) {

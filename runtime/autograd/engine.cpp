@@ -12,11 +12,11 @@ namespace rille::autograd {
 namespace {
 
 struct Work {
-  NodeRef node;          // keeps it alive while it waits
-  int waiting = 0;       // gradients still to come
-  bool wanted = true;    // leads to an input that was asked for
+  NodeRef node;        // keeps it alive while it waits
+  int waiting = 0;     // gradients still to come
+  bool wanted = true;  // leads to an input that was asked for
   Gradients dys;
-  int capture = -1;      // leaf: result index, for grad()
+  int capture = -1;  // leaf: result index, for grad()
 };
 
 class Pass {
@@ -26,7 +26,8 @@ class Pass {
   void add_root(const Tensor& root, Tensor seed) {
     Edge edge = edge_of(root);
     if (!edge)
-      throw fail(Kind::state, "E_ARG", "the tensor does not require a gradient, so nothing leads back")
+      throw fail(Kind::state, "E_ARG",
+                 "the tensor does not require a gradient, so nothing leads back")
           .hint("some input must have requires_grad = true, outside of rille.no_grad");
     discover(edge.node);
     roots_.emplace_back(std::move(edge), std::move(seed));
@@ -116,8 +117,10 @@ class Pass {
   }
 
   void enqueue(Work& w) {
-    if (w.node->is_leaf()) ready_.push({UINT64_MAX, &w});
-    else ready_.push({w.node->seq, &w});
+    if (w.node->is_leaf())
+      ready_.push({UINT64_MAX, &w});
+    else
+      ready_.push({w.node->seq, &w});
   }
 
   void step(Work& w) {
@@ -162,11 +165,11 @@ class Pass {
   static void check_nan(const Node& node, const Gradients& dxs) {
     for (size_t i = 0; i < dxs.size(); ++i) {
       if (!dxs[i] || !engine_ops().has_nan(dxs[i])) continue;
-      Error e = fail(Kind::state, "E_ANOMALY_NAN", "backward made a nan in the gradient of argument {}",
-                     i + 1);
+      Error e = fail(Kind::state, "E_ANOMALY_NAN",
+                     "backward made a nan in the gradient of argument {}", i + 1);
       if (node.site.source)
-        e.fact(fmt::format("forward      {:<7} {}:{}", node.name(), node.site.source,
-                                          node.site.line));
+        e.fact(
+            fmt::format("forward      {:<7} {}:{}", node.name(), node.site.source, node.site.line));
       throw std::move(e).op(node.name());
     }
   }
@@ -188,8 +191,8 @@ Tensor seed_for(const Tensor& root, const Tensor& given) {
     return engine_ops().ones_like(root);
   }
   if (given.shape() != root.shape())
-    throw shape_error("the gradient must have the result's shape {}, got {}", to_string(root.shape()),
-                      to_string(given.shape()));
+    throw shape_error("the gradient must have the result's shape {}, got {}",
+                      to_string(root.shape()), to_string(given.shape()));
   return given;
 }
 

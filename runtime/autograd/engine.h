@@ -1,5 +1,5 @@
-// Runs the tape backwards: iteratively, the latest op first, leaves as soon as they are complete, so
-// that order and bits are the same every time.
+// Runs the tape backwards: iteratively, the latest op first, leaves as soon as they are complete,
+// so that order and bits are the same every time.
 #pragma once
 #include <span>
 #include <vector>

@@ -54,7 +54,7 @@ class AccumulateGrad : public Node {
     if (!m.grad) {
       const bool ours = dy.unique() && dy.storage().unique() && dy.is_contiguous();
       m.grad = ours || taping ? std::move(dy) : engine_ops().clone(dy);
-    } else if (taping) {
+    } else if (taping || !m.grad.is_contiguous()) {  // an expanded gradient can't be added to
       m.grad = engine_ops().add(m.grad, dy);
     } else {
       engine_ops().add_in_place(m.grad, dy);
@@ -192,8 +192,10 @@ uint64_t add_hook(const Tensor& t, TensorHook hook) {
   if (!edge) throw fail(Kind::state, "E_ARG", "the tensor does not require a gradient");
   static std::atomic<uint64_t> ids{1};
   const uint64_t id = ids.fetch_add(1);
-  if (edge.node->is_leaf()) grad_meta(t).hooks.emplace_back(id, std::move(hook));
-  else edge.node->pre_hooks.push_back({edge.slot, id, std::move(hook)});
+  if (edge.node->is_leaf())
+    grad_meta(t).hooks.emplace_back(id, std::move(hook));
+  else
+    edge.node->pre_hooks.push_back({edge.slot, id, std::move(hook)});
   return id;
 }
 

@@ -74,9 +74,9 @@ class Node {
 
   std::atomic<uint32_t> refs{1};
   uint32_t outputs = 1;
-  uint64_t seq;                  // order of recording: inputs before outputs
-  Site site;                     // the script's line of the forward call, where it was kept
-  SmallVector<Edge, 2> next;     // one per tensor input
+  uint64_t seq;               // order of recording: inputs before outputs
+  Site site;                  // the script's line of the forward call, where it was kept
+  SmallVector<Edge, 2> next;  // one per tensor input
   std::vector<PreHook> pre_hooks;
 };
 
@@ -85,13 +85,13 @@ struct GradMeta : Attachment {
   static void* operator new(size_t) { return Pool<GradMeta>::take(); }
   static void operator delete(void* p) { Pool<GradMeta>::give(p); }
   Tensor grad;
-  NodeRef fn;              // the op that made it; empty for leaves
+  NodeRef fn;  // the op that made it; empty for leaves
   uint32_t slot = 0;
   bool requires_grad = false;
   std::shared_ptr<Tensor> retained;  // retain_grad: written by a hook of `fn`
-  Node* accumulator = nullptr;  // weak: the leaf's node, alive while an edge holds it
-  Tensor base;                  // for views: what they look at
-  uint32_t history = 0;         // base: times its history was rewritten; view: that it knows of
+  Node* accumulator = nullptr;       // weak: the leaf's node, alive while an edge holds it
+  Tensor base;                       // for views: what they look at
+  uint32_t history = 0;  // base: times its history was rewritten; view: that it knows of
   std::vector<std::pair<uint64_t, TensorHook>> hooks;           // see and may replace the gradient
   std::vector<std::pair<uint64_t, LeafHook>> accumulate_hooks;  // run after .grad was written
 };

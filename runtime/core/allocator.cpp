@@ -13,8 +13,8 @@
 namespace rille::memory {
 namespace {
 
-constexpr size_t kSmall = size_t{1} << 20;       // above: segments
-constexpr size_t kHuge = size_t{2} << 20;        // a huge page, and the grain of segments
+constexpr size_t kSmall = size_t{1} << 20;  // above: segments
+constexpr size_t kHuge = size_t{2} << 20;   // a huge page, and the grain of segments
 constexpr size_t kCachedPerThread = size_t{4} << 20;
 constexpr int kClasses = 64;
 
@@ -24,7 +24,8 @@ std::atomic<int64_t> allocated{0}, peak{0}, reserved{0}, allocations{0}, max_byt
 int class_of(size_t bytes) {
   const size_t n = std::max(bytes, kAlignment);
   const int top = static_cast<int>(std::bit_width(n - 1));  // n fits in 2^top
-  if (top <= 8) return static_cast<int>((n + kAlignment - 1) / kAlignment) - 1;  // 64, 128, 192, 256
+  if (top <= 8)
+    return static_cast<int>((n + kAlignment - 1) / kAlignment) - 1;  // 64, 128, 192, 256
   const size_t step = size_t{1} << (top - 3);
   const size_t quarter = (n - (size_t{1} << (top - 1)) + step - 1) / step;  // 1..4
   return 4 + (top - 9) * 4 + static_cast<int>(quarter) - 1;
@@ -35,7 +36,9 @@ size_t class_bytes(int c) {
   return (size_t{1} << (top - 1)) + (size_t{1} << (top - 3)) * static_cast<size_t>((c - 4) % 4 + 1);
 }
 
-struct Link { Link* next; };
+struct Link {
+  Link* next;
+};
 
 struct ThreadCache {
   Link* lists[kClasses] = {};
@@ -180,7 +183,8 @@ void count(int64_t bytes) {
   const int64_t now = allocated.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   allocations.fetch_add(1, std::memory_order_relaxed);
   int64_t top = peak.load(std::memory_order_relaxed);
-  while (now > top && !peak.compare_exchange_weak(top, now, std::memory_order_relaxed)) {}
+  while (now > top && !peak.compare_exchange_weak(top, now, std::memory_order_relaxed)) {
+  }
 }
 
 }  // namespace
@@ -206,8 +210,10 @@ void deallocate(void* block, size_t bytes) noexcept {
 #if defined(__SANITIZE_ADDRESS__)
   std::free(block);
 #else
-  if (bytes <= kSmall) give_small(block, bytes);
-  else segments().give(block);
+  if (bytes <= kSmall)
+    give_small(block, bytes);
+  else
+    segments().give(block);
 #endif
 }
 

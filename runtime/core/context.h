@@ -1,6 +1,6 @@
 // What one interpreter carries through every op: modes, defaults, generator, memory pressure. There
-// is one per interpreter and a plain one for each thread that uses tensors without any. Nothing else
-// in the runtime is global and changeable, so that one process can hold many interpreters.
+// is one per interpreter and a plain one for each thread that uses tensors without any. Nothing
+// else in the runtime is global and changeable, so that one process can hold many interpreters.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -80,7 +80,8 @@ struct Context {
 
   /// The context of the calling thread.
   static Context& current() {
-    if (!current_) [[unlikely]] current_ = &fallback();
+    if (!current_) [[unlikely]]
+      current_ = &fallback();
     return *current_;
   }
   /// Makes `c` the thread's context (null: the thread's plain one). Returns the one before.

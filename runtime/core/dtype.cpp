@@ -65,8 +65,8 @@ const FloatInfo& float_info(DType d) { return kFloats[static_cast<size_t>(d)]; }
 
 IntInfo int_info(DType d) {
   switch (d) {
-    case DType::i64: return {64, std::numeric_limits<int64_t>::min(),
-                             std::numeric_limits<int64_t>::max()};
+    case DType::i64:
+      return {64, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
     case DType::i32: return {32, INT32_MIN, INT32_MAX};
     case DType::i16: return {16, INT16_MIN, INT16_MAX};
     case DType::i8: return {8, INT8_MIN, INT8_MAX};

@@ -30,8 +30,9 @@ inline size_t size_of(DType d) {
 inline bool is_float(DType d) { return d <= DType::bf16; }
 inline bool is_integer(DType d) { return d >= DType::i64 && d <= DType::u8; }
 inline Category category(DType d) {
-  return is_float(d) ? Category::floating
-                     : d == DType::boolean ? Category::boolean : Category::integer;
+  return is_float(d)           ? Category::floating
+         : d == DType::boolean ? Category::boolean
+                               : Category::integer;
 }
 inline std::string_view name(DType d) { return info(d).name; }
 

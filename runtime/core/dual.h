@@ -31,14 +31,14 @@ struct Dual {
 namespace math {
 
 // f(x) with its derivative by the chain rule. `x.v` may itself be a dual number.
-#define RILLE_DUAL_(f, slope)                       \
-  template <class A>                                \
-  RILLE_HD Dual<A> f(Dual<A> x) {                   \
-    const A v = x.v, y = f(v);                      \
-    return {y, x.d * static_cast<A>(slope)};        \
+#define RILLE_DUAL_(f, slope)                \
+  template <class A>                         \
+  RILLE_HD Dual<A> f(Dual<A> x) {            \
+    const A v = x.v, y = f(v);               \
+    return {y, x.d * static_cast<A>(slope)}; \
   }
 RILLE_DUAL_(exp, (void(v), y))
-RILLE_DUAL_(exp2, (void(v), y * A(0.6931471805599453)))
+RILLE_DUAL_(exp2, (void(v), y* A(0.6931471805599453)))
 RILLE_DUAL_(expm1, (void(v), y + A(1)))
 RILLE_DUAL_(log, (void(y), A(1) / v))
 RILLE_DUAL_(log2, (void(y), A(1.4426950408889634) / v))
@@ -58,18 +58,30 @@ RILLE_DUAL_(erfc, (void(y), A(-1.1283791670955126) * exp(-(v * v))))
 RILLE_DUAL_(fabs, (void(y), v < A(0) ? A(-1) : A(1)))
 #undef RILLE_DUAL_
 
-template <class A> RILLE_HD Dual<A> cos(Dual<A> x);
 template <class A>
-RILLE_HD Dual<A> sin(Dual<A> x) { return {sin(x.v), x.d * cos(x.v)}; }
+RILLE_HD Dual<A> cos(Dual<A> x);
 template <class A>
-RILLE_HD Dual<A> cos(Dual<A> x) { return {cos(x.v), -(x.d * sin(x.v))}; }
-template <class A> RILLE_HD Dual<A> cosh(Dual<A> x);
+RILLE_HD Dual<A> sin(Dual<A> x) {
+  return {sin(x.v), x.d * cos(x.v)};
+}
 template <class A>
-RILLE_HD Dual<A> sinh(Dual<A> x) { return {sinh(x.v), x.d * cosh(x.v)}; }
+RILLE_HD Dual<A> cos(Dual<A> x) {
+  return {cos(x.v), -(x.d * sin(x.v))};
+}
 template <class A>
-RILLE_HD Dual<A> cosh(Dual<A> x) { return {cosh(x.v), x.d * sinh(x.v)}; }
+RILLE_HD Dual<A> cosh(Dual<A> x);
 template <class A>
-RILLE_HD Dual<A> floor(Dual<A> x) { return {floor(x.v), A(0)}; }
+RILLE_HD Dual<A> sinh(Dual<A> x) {
+  return {sinh(x.v), x.d * cosh(x.v)};
+}
+template <class A>
+RILLE_HD Dual<A> cosh(Dual<A> x) {
+  return {cosh(x.v), x.d * sinh(x.v)};
+}
+template <class A>
+RILLE_HD Dual<A> floor(Dual<A> x) {
+  return {floor(x.v), A(0)};
+}
 
 }  // namespace math
 }  // namespace rille

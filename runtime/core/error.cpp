@@ -3,8 +3,9 @@
 namespace rille {
 
 std::string_view name(Kind k) {
-  constexpr std::string_view names[] = {"argument", "shape", "dtype",       "device",    "state",
-                                        "memory",   "data",  "distributed", "interrupt", "internal"};
+  constexpr std::string_view names[] = {"argument",  "shape",   "dtype", "device",
+                                        "state",     "memory",  "data",  "distributed",
+                                        "interrupt", "internal"};
   return names[static_cast<size_t>(k)];
 }
 

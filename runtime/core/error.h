@@ -10,7 +10,16 @@
 namespace rille {
 
 enum class Kind : uint8_t {
-  argument, shape, dtype, device, state, memory, data, distributed, interrupt, internal
+  argument,
+  shape,
+  dtype,
+  device,
+  state,
+  memory,
+  data,
+  distributed,
+  interrupt,
+  internal
 };
 std::string_view name(Kind k);
 
@@ -33,11 +42,20 @@ class Error : public std::exception {
   const std::vector<std::string>& about() const { return about_; }
 
   // Each comes twice: for `throw shape_error(...).hint(...)` and for an error that is at hand.
-  Error& op(std::string_view name) & { op_ = name; return *this; }
+  Error& op(std::string_view name) & {
+    op_ = name;
+    return *this;
+  }
   Error&& op(std::string_view name) && { return std::move(op(name)); }
-  Error& hint(std::string text) & { hint_ = std::move(text); return *this; }
+  Error& hint(std::string text) & {
+    hint_ = std::move(text);
+    return *this;
+  }
   Error&& hint(std::string text) && { return std::move(hint(std::move(text))); }
-  Error& fact(std::string line) & { facts_.push_back(std::move(line)); return *this; }
+  Error& fact(std::string line) & {
+    facts_.push_back(std::move(line));
+    return *this;
+  }
   Error&& fact(std::string line) && { return std::move(fact(std::move(line))); }
   /// Names of the arguments to show; an empty one shows none.
   template <class... Names>
@@ -46,7 +64,9 @@ class Error : public std::exception {
     return *this;
   }
   template <class... Names>
-  Error&& of(Names&&... names) && { return std::move(of(names...)); }
+  Error&& of(Names&&... names) && {
+    return std::move(of(names...));
+  }
 
   /// "matmul: inner sizes differ: 784 and 256"
   const char* what() const noexcept override;

@@ -12,10 +12,10 @@ Error fail(Kind kind, std::string_view code, fmt::format_string<A...> text, A&&.
   return Error(kind, code, fmt::format(text, std::forward<A>(args)...));
 }
 
-#define RILLE_FAILURE_(function, kind, code)                              \
-  template <class... A>                                                   \
-  Error function(fmt::format_string<A...> text, A&&... args) {            \
-    return fail(Kind::kind, code, text, std::forward<A>(args)...);        \
+#define RILLE_FAILURE_(function, kind, code)                       \
+  template <class... A>                                            \
+  Error function(fmt::format_string<A...> text, A&&... args) {     \
+    return fail(Kind::kind, code, text, std::forward<A>(args)...); \
   }
 RILLE_FAILURE_(type_error, argument, "E_TYPE")
 RILLE_FAILURE_(arg_error, argument, "E_ARG")

@@ -1,5 +1,5 @@
-// Free lists for the small objects that every op makes: tensors, storages, nodes. One list a thread;
-// a block may be freed on another thread than it was made on, it then stays there.
+// Free lists for the small objects that every op makes: tensors, storages, nodes. One list a
+// thread; a block may be freed on another thread than it was made on, it then stays there.
 #pragma once
 #include <cstddef>
 #include <new>
@@ -35,7 +35,9 @@ class Pool {
 
  private:
   static constexpr size_t kKeep = 16384;
-  struct Link { Link* next; };
+  struct Link {
+    Link* next;
+  };
   struct List {
     Link* head = nullptr;
     size_t count = 0;

@@ -18,7 +18,9 @@ class Dims {
   Dims() = default;
   Dims(std::initializer_list<int64_t> d) : Dims(d.begin(), d.end()) {}
   template <class It>
-  Dims(It begin, It end) { for (; begin != end; ++begin) push_back(*begin); }
+  Dims(It begin, It end) {
+    for (; begin != end; ++begin) push_back(*begin);
+  }
   explicit Dims(std::span<const int64_t> d) : Dims(d.begin(), d.end()) {}
   Dims(const Dims& o) : n_(o.n_) { copy_from(o); }
   Dims(Dims&& o) noexcept : n_(o.n_) { steal(o); }
@@ -53,7 +55,8 @@ class Dims {
   int64_t* begin() { return data(); }
   int64_t* end() { return data() + n_; }
   void push_back(int64_t v) {
-    if (n_ >= kInPlace) [[unlikely]] make_room();
+    if (n_ >= kInPlace) [[unlikely]]
+      make_room();
     data_after_push()[n_++] = v;
   }
   void insert(int at, int64_t v);
@@ -70,8 +73,10 @@ class Dims {
   int64_t* data_after_push() { return n_ >= kInPlace ? far_ : near_; }
   void make_room();  // for one more than kInPlace: moves to the heap; throws E_SHAPE past kMaxRank
   void copy_from(const Dims& o) {
-    if (o.far()) [[unlikely]] copy_far(o);
-    else std::copy_n(o.near_, n_, near_);
+    if (o.far()) [[unlikely]]
+      copy_far(o);
+    else
+      std::copy_n(o.near_, n_, near_);
   }
   void copy_far(const Dims& o);
   void steal(Dims& o) noexcept {
@@ -82,7 +87,10 @@ class Dims {
     far_ = o.far_;
     o.n_ = 0;
   }
-  void release() { if (far()) [[unlikely]] delete[] far_; }
+  void release() {
+    if (far()) [[unlikely]]
+      delete[] far_;
+  }
 
   int32_t n_ = 0;
   union {

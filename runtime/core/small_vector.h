@@ -14,8 +14,12 @@ class SmallVector {
  public:
   SmallVector() = default;
   explicit SmallVector(size_t n) { resize(n); }
-  SmallVector(std::initializer_list<T> items) { for (const T& t : items) push_back(t); }
-  SmallVector(const SmallVector& o) { for (const T& t : o) push_back(t); }
+  SmallVector(std::initializer_list<T> items) {
+    for (const T& t : items) push_back(t);
+  }
+  SmallVector(const SmallVector& o) {
+    for (const T& t : o) push_back(t);
+  }
   SmallVector(SmallVector&& o) noexcept { take(o); }
   SmallVector& operator=(const SmallVector& o) {
     if (this != &o) {
@@ -53,13 +57,18 @@ class SmallVector {
     return *t;
   }
   void push_back(T t) { emplace_back(std::move(t)); }
-  void reserve(size_t n) { if (n > capacity_) grow(n); }
+  void reserve(size_t n) {
+    if (n > capacity_) grow(n);
+  }
   void resize(size_t n) {
     reserve(n);
     while (size_ < n) std::construct_at(data_ + size_++);
     while (size_ > n) std::destroy_at(data_ + --size_);
   }
-  void clear() { std::destroy_n(data_, size_); size_ = 0; }
+  void clear() {
+    std::destroy_n(data_, size_);
+    size_ = 0;
+  }
 
  private:
   T* in_place() { return std::launder(reinterpret_cast<T*>(room_)); }

@@ -7,8 +7,10 @@
 namespace rille {
 
 Storage::~Storage() {
-  if (release) release(release_context);
-  else if (data) memory::deallocate(data, bytes);
+  if (release)
+    release(release_context);
+  else if (data)
+    memory::deallocate(data, bytes);
 }
 
 StorageRef allocate_storage(size_t bytes, Device device) {
@@ -23,12 +25,14 @@ StorageRef allocate_storage(size_t bytes, Device device) {
   }
   if (!block) {
     const MemoryStats now = memory::stats();
-    const bool budget = memory::limit() > 0 && now.allocated + static_cast<int64_t>(bytes) > memory::limit();
-    throw fail(Kind::memory, budget ? "E_OOM_BUDGET" : "E_OOM",
-               "out of memory asking {:.2f} MiB (in use {:.2f} MiB{})", static_cast<double>(bytes) / 0x1p20,
-               static_cast<double>(now.allocated) / 0x1p20,
-               budget ? fmt::format(", limit {:.2f} MiB", static_cast<double>(memory::limit()) / 0x1p20)
-                      : std::string());
+    const bool budget =
+        memory::limit() > 0 && now.allocated + static_cast<int64_t>(bytes) > memory::limit();
+    throw fail(
+        Kind::memory, budget ? "E_OOM_BUDGET" : "E_OOM",
+        "out of memory asking {:.2f} MiB (in use {:.2f} MiB{})",
+        static_cast<double>(bytes) / 0x1p20, static_cast<double>(now.allocated) / 0x1p20,
+        budget ? fmt::format(", limit {:.2f} MiB", static_cast<double>(memory::limit()) / 0x1p20)
+               : std::string());
   }
   s->data = block;
   s->bytes = bytes;

@@ -1,5 +1,5 @@
-// A block of memory that tensors share. Its version grows with every write in place: whoever saved a
-// value for a gradient compares versions before using it.
+// A block of memory that tensors share. Its version grows with every write in place: whoever saved
+// a value for a gradient compares versions before using it.
 #pragma once
 #include <atomic>
 #include <cstddef>

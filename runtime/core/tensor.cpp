@@ -79,12 +79,14 @@ Tensor Tensor::shell() const {
 }
 
 double Tensor::item() const {
-  if (numel() != 1) throw shape_error("needs a tensor of one element, got shape {}", to_string(shape()));
+  if (numel() != 1)
+    throw shape_error("needs a tensor of one element, got shape {}", to_string(shape()));
   return load_element(dtype(), data());
 }
 
 int64_t Tensor::item_int() const {
-  if (numel() != 1) throw shape_error("needs a tensor of one element, got shape {}", to_string(shape()));
+  if (numel() != 1)
+    throw shape_error("needs a tensor of one element, got shape {}", to_string(shape()));
   return load_integer(dtype(), data());
 }
 
@@ -94,7 +96,8 @@ double Tensor::at(int64_t position) const {
     index += position % shape()[d] * strides()[d];
     position /= shape()[d];
   }
-  return load_element(dtype(), static_cast<char*>(data()) + index * static_cast<int64_t>(size_of(dtype())));
+  return load_element(dtype(),
+                      static_cast<char*>(data()) + index * static_cast<int64_t>(size_of(dtype())));
 }
 
 std::vector<double> Tensor::to_vector() const {
@@ -136,7 +139,9 @@ T read(const void* p) {
   return v;
 }
 template <class T>
-void write(void* p, T v) { std::memcpy(p, &v, sizeof v); }
+void write(void* p, T v) {
+  std::memcpy(p, &v, sizeof v);
+}
 
 // f64 to a 16-bit float directly: going through float would round twice. Rounding to odd at 24 bits
 // first makes the second rounding exact.

@@ -1,6 +1,6 @@
-// A tensor: a counted pointer to shape, strides, dtype, device and storage. Views share storage (and
-// so its version). Copying a Tensor copies the pointer. What gradients need hangs on it only where
-// there are gradients (autograd/grad_meta.h).
+// A tensor: a counted pointer to shape, strides, dtype, device and storage. Views share storage
+// (and so its version). Copying a Tensor copies the pointer. What gradients need hangs on it only
+// where there are gradients (autograd/grad_meta.h).
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -26,8 +26,8 @@ struct Meta {
   Shape shape;
   DType dtype = DType::f32;
   Device device;
-  Strides strides;          // used where `strided`
-  bool strided = false;     // else row-major
+  Strides strides;       // used where `strided`
+  bool strided = false;  // else row-major
 };
 
 struct TensorImpl {
@@ -39,7 +39,7 @@ struct TensorImpl {
   bool number = false;      // a Lua number: promotes by category only
   bool inference = false;   // made in inference mode: may not enter a tape
   int64_t numel = 0;
-  int64_t offset = 0;       // in elements
+  int64_t offset = 0;  // in elements
   StorageRef storage;
   std::unique_ptr<Attachment> grad;
   Shape shape;
@@ -78,7 +78,8 @@ class Tensor {
   /// Another look at the same storage.
   Tensor alias(const Shape& shape, const Strides& strides, int64_t offset) const;
   Tensor alias() const { return alias(shape(), strides(), offset()); }
-  /// Shape, dtype and device without memory: what the tape keeps of an argument it needs no values of.
+  /// Shape, dtype and device without memory: what the tape keeps of an argument it needs no values
+  /// of.
   Tensor shell() const;
 
   explicit operator bool() const { return p_ != nullptr; }
@@ -109,7 +110,9 @@ class Tensor {
            p_->offset * static_cast<int64_t>(size_of(p_->dtype));
   }
   template <class T>
-  T* data_as() const { return static_cast<T*>(data()); }
+  T* data_as() const {
+    return static_cast<T*>(data());
+  }
 
   /// The only element as a double or, exactly, as an integer. Throws E_SHAPE if there are more.
   double item() const;

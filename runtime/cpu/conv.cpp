@@ -16,7 +16,8 @@ void add_bias(T* x, const T* bias, int64_t batch, int64_t channels, int64_t size
   parallel_for(batch * channels, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, size)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t r = begin; r < end; ++r)
-                   for (int64_t i = 0; i < size; ++i) x[r * size + i] += bias[r % channels];
+                   for (int64_t i = 0; i < size; ++i)
+                     accumulate(x[r * size + i], bias[r % channels]);
                });
 }
 

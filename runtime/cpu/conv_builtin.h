@@ -65,7 +65,7 @@ class ConvBuiltin {
     parallel_for(size, 4096, [&](int64_t begin, int64_t end) {
       std::copy(sums + begin, sums + end, dw + begin);
       for (int64_t part = 1; part < parts; ++part)
-        for (int64_t i = begin; i < end; ++i) dw[i] = add(dw[i], sums[part * size + i]);
+        for (int64_t i = begin; i < end; ++i) accumulate(dw[i], sums[part * size + i]);
     });
   }
 
@@ -102,14 +102,6 @@ class ConvBuiltin {
     const int64_t first = bundle * joined_;
     return {first, std::min(joined_, c_.batch - first), group, l0,
             std::min(w_.positions, l0 + cut.piece)};
-  }
-
-  /// Integers wrap.
-  static T add(T a, T b) {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-    else
-      return a + b;
   }
 
   const T* weights(const T* w, int64_t group) const {

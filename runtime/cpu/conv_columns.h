@@ -3,11 +3,20 @@
 // at a time, so that they stay in the cache. Bound: arithmetic, plus taps passes over the image.
 #pragma once
 #include <algorithm>
-#include <cstring>
+#include <type_traits>
 
 #include "cpu/conv.h"
 
 namespace rille::cpu {
+
+/// sum += x; integers wrap.
+template <class T>
+inline void accumulate(T& sum, T x) {
+  if constexpr (std::is_integral_v<T>)
+    sum = static_cast<T>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(x));
+  else
+    sum += x;
+}
 
 /// A convolution seen as one of three dimensions, the last ones its own, group by group.
 struct Window {
@@ -98,9 +107,10 @@ void columns_to_image(const Window& w, const T* columns, int64_t from, int64_t t
         const T* row = columns + run.to;
         T* dst = x + c * w.image + run.at;
         if (step == 1)
-          for (int64_t i = run.first; i < run.last; ++i) dst[i - run.first] += row[i];
+          for (int64_t i = run.first; i < run.last; ++i) accumulate(dst[i - run.first], row[i]);
         else
-          for (int64_t i = run.first; i < run.last; ++i) dst[(i - run.first) * step] += row[i];
+          for (int64_t i = run.first; i < run.last; ++i)
+            accumulate(dst[(i - run.first) * step], row[i]);
       });
 }
 

@@ -16,7 +16,7 @@ struct Loaded {
   std::string state;
 };
 
-#if defined(RILLE_ONEDNN_BUILD)
+#if defined(RILLE_ONEDNN_BUILD) && !defined(RILLE_SERIAL)
 
 constexpr const char* kFile = "librille_onednn.so";
 

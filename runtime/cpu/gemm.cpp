@@ -33,6 +33,14 @@ void empty_sum(const Product<S>& p) {
     }
 }
 
+/// A batch over one B whose rows lie evenly is one taller product.
+Gemm merged(Gemm g) {
+  const bool even = g.ta == Transpose::no && g.stride_b == 0 && g.stride_a == g.m * g.lda &&
+                    g.stride_c == g.m * g.ldc;
+  if (g.batch > 1 && even) g.m *= g.batch, g.batch = 1;
+  return g;
+}
+
 bool is_small(const Gemm& g) {
   const int64_t work = g.m * g.n * g.k;
   if (work <= kSmall) return true;
@@ -110,8 +118,9 @@ bool by_dnn(DType dtype, const Gemm& g, const void* a, const void* b, void* c, c
 
 }  // namespace
 
-void gemm_builtin(DType dtype, const Gemm& g, const void* a, const void* b, void* c,
+void gemm_builtin(DType dtype, const Gemm& given, const void* a, const void* b, void* c,
                   const void* bias) {
+  const Gemm g = merged(given);
   if (g.m <= 0 || g.n <= 0 || g.batch <= 0) return;
   switch (dtype) {
     case DType::f64: return run<double>(g, a, b, c, bias);
@@ -128,7 +137,8 @@ void gemm_builtin(DType dtype, const Gemm& g, const void* a, const void* b, void
   throw dtype_error("products of {} matrices are not defined", name(dtype)).hint("x:to \"f32\"");
 }
 
-void gemm(DType dtype, const Gemm& g, const void* a, const void* b, void* c, const void* bias) {
+void gemm(DType dtype, const Gemm& given, const void* a, const void* b, void* c, const void* bias) {
+  const Gemm g = merged(given);
   const bool some = g.m > 1 && g.n > 1 && g.k > 0 && g.batch > 0;
   if (some && (dtype == DType::f32 || dtype == DType::bf16) && by_dnn(dtype, g, a, b, c, bias))
     return;

@@ -9,8 +9,8 @@
 namespace rille::cpu {
 namespace {
 
-constexpr int64_t kGrain = 16;      // tiles a thread takes at least: less is not worth waking it
-constexpr int64_t kShortRow = 48;   // rows below this are gathered several at a time
+constexpr int64_t kGrain = 16;     // tiles a thread takes at least: less is not worth waking it
+constexpr int64_t kShortRow = 48;  // rows below this are gathered several at a time
 
 // One operand after dims were ordered and merged. Strides count elements.
 struct Lane {
@@ -23,7 +23,7 @@ struct Lane {
 };
 
 struct Plan {
-  Dims sizes;  // merged, outermost first
+  Dims sizes;                                // merged, outermost first
   std::array<Lane, kMaxOperands + 1> lanes;  // [0] is the output
   int count;
   int64_t total;
@@ -66,13 +66,18 @@ Plan make_plan(const Operand& out, const Operand* in, int inputs) {
     const int last = p.sizes.size() - 1;
     bool merges = last >= 0;
     for (int i = 0; merges && i < p.count; ++i)
-      merges = strides[static_cast<size_t>(i)][last] == p.lanes[static_cast<size_t>(i)].strides[d] * shape[d];
-    if (merges) p.sizes[last] *= shape[d];
-    else p.sizes.push_back(shape[d]);
+      merges = strides[static_cast<size_t>(i)][last] ==
+               p.lanes[static_cast<size_t>(i)].strides[d] * shape[d];
+    if (merges)
+      p.sizes[last] *= shape[d];
+    else
+      p.sizes.push_back(shape[d]);
     for (int i = 0; i < p.count; ++i) {
       const int64_t s = p.lanes[static_cast<size_t>(i)].strides[d];
-      if (merges) strides[static_cast<size_t>(i)][last] = s;
-      else strides[static_cast<size_t>(i)].push_back(s);
+      if (merges)
+        strides[static_cast<size_t>(i)][last] = s;
+      else
+        strides[static_cast<size_t>(i)].push_back(s);
     }
   }
   if (p.sizes.empty()) {
@@ -149,15 +154,17 @@ void store(const Plan& p, const Lane& l, int64_t begin, int64_t n, const Room& r
   }
   const int last = p.sizes.size() - 1;
   each_stretch(p.sizes, l.strides, begin, n, [&](int64_t offset, int64_t done, int64_t length) {
-    scatter(l.compute, room.bytes + done * l.compute_item, length, l.dtype, l.data + offset * l.item,
-            l.strides[last]);
+    scatter(l.compute, room.bytes + done * l.compute_item, length, l.dtype,
+            l.data + offset * l.item, l.strides[last]);
   });
 }
 
 // The elements [begin, begin + n), n at most kTile.
-void run_tile(const Plan& p, int64_t begin, int64_t n, Tile tile, const void* functor, Room* rooms) {
+void run_tile(const Plan& p, int64_t begin, int64_t n, Tile tile, const void* functor,
+              Room* rooms) {
   const void* in[kMaxOperands];
-  for (int i = 1; i < p.count; ++i) in[i - 1] = load(p, p.lanes[static_cast<size_t>(i)], begin, n, rooms[i]);
+  for (int i = 1; i < p.count; ++i)
+    in[i - 1] = load(p, p.lanes[static_cast<size_t>(i)], begin, n, rooms[i]);
   const Lane& out = p.lanes[0];
   if (out.linear && out.dtype == out.compute) {
     tile(functor, out.data + begin * out.item, in, n);
@@ -206,7 +213,8 @@ void pointwise(Operand out, const Operand* in, int inputs, Tile tile, const void
     fill_same(p, rooms);
     for (int64_t t = first; t < last; ++t) {
       const int64_t begin = by_row ? t / per_row * row + t % per_row * kTile : t * kTile;
-      const int64_t end = by_row ? std::min(begin + kTile, (t / per_row + 1) * row) : std::min(begin + kTile, p.total);
+      const int64_t end = by_row ? std::min(begin + kTile, (t / per_row + 1) * row)
+                                 : std::min(begin + kTile, p.total);
       run_tile(p, begin, end - begin, tile, functor, rooms);
     }
   });

@@ -1,7 +1,7 @@
-// The pointwise engine: y[i] = f(a[i], b[i], ...) over operands of any strides and dtypes. A functor
-// is compiled only for contiguous tiles of its compute types (ops/pointwise_kernels.h); this engine
-// finds the tiles, converts what has another dtype, and repeats what is broadcast. Work is cut into
-// tiles of fixed size, so an element's bits do not depend on the number of threads.
+// The pointwise engine: y[i] = f(a[i], b[i], ...) over operands of any strides and dtypes. A
+// functor is compiled only for contiguous tiles of its compute types (ops/pointwise_kernels.h);
+// this engine finds the tiles, converts what has another dtype, and repeats what is broadcast. Work
+// is cut into tiles of fixed size, so an element's bits do not depend on the number of threads.
 #pragma once
 #include <cstdint>
 

@@ -22,7 +22,8 @@ template <class T, bool forward>
 void lines(const Taps& taps, int64_t inner, const T* from, T* to) {
   for (int64_t p = 0; p < taps.size(); ++p) {
     const auto q = static_cast<size_t>(p);
-    for (auto t = static_cast<size_t>(taps.first[q]); t < static_cast<size_t>(taps.first[q + 1]); ++t) {
+    for (auto t = static_cast<size_t>(taps.first[q]); t < static_cast<size_t>(taps.first[q + 1]);
+         ++t) {
       const int64_t read = forward ? taps.at[t] : p, write = forward ? p : taps.at[t];
       add_scaled(to + write * inner, from + read * inner, static_cast<T>(taps.weight[t]), inner);
     }
@@ -35,7 +36,8 @@ void points(const Taps& taps, const T* from, T* to) {
   const int64_t* at = taps.at.data();
   const double* weight = taps.weight.data();
   for (int64_t p = 0; p < taps.size(); ++p) {
-    const int64_t first = taps.first[static_cast<size_t>(p)], last = taps.first[static_cast<size_t>(p) + 1];
+    const int64_t first = taps.first[static_cast<size_t>(p)],
+                  last = taps.first[static_cast<size_t>(p) + 1];
     if constexpr (forward) {
       T sum = 0;
       for (int64_t t = first; t < last; ++t) sum += static_cast<T>(weight[t]) * from[at[t]];
@@ -55,23 +57,33 @@ void run(const Taps& taps, int64_t outer, int64_t in, int64_t inner, const T* x,
       const T* a = x + o * from * inner;
       T* b = y + o * to * inner;
       std::fill_n(b, to * inner, T(0));
-      if (inner == 1) points<T, forward>(taps, a, b);
-      else lines<T, forward>(taps, inner, a, b);
+      if (inner == 1)
+        points<T, forward>(taps, a, b);
+      else
+        lines<T, forward>(taps, inner, a, b);
     }
   });
 }
 
 }  // namespace
 
-void resample(DType dtype, const Taps& taps, int64_t outer, int64_t in, int64_t inner, const void* x, void* y) {
-  if (dtype == DType::f64) run<double, true>(taps, outer, in, inner, static_cast<const double*>(x), static_cast<double*>(y));
-  else run<float, true>(taps, outer, in, inner, static_cast<const float*>(x), static_cast<float*>(y));
+void resample(DType dtype, const Taps& taps, int64_t outer, int64_t in, int64_t inner,
+              const void* x, void* y) {
+  if (dtype == DType::f64)
+    run<double, true>(taps, outer, in, inner, static_cast<const double*>(x),
+                      static_cast<double*>(y));
+  else
+    run<float, true>(taps, outer, in, inner, static_cast<const float*>(x), static_cast<float*>(y));
 }
 
-void resample_backward(DType dtype, const Taps& taps, int64_t outer, int64_t in, int64_t inner, const void* dy,
-                       void* dx) {
-  if (dtype == DType::f64) run<double, false>(taps, outer, in, inner, static_cast<const double*>(dy), static_cast<double*>(dx));
-  else run<float, false>(taps, outer, in, inner, static_cast<const float*>(dy), static_cast<float*>(dx));
+void resample_backward(DType dtype, const Taps& taps, int64_t outer, int64_t in, int64_t inner,
+                       const void* dy, void* dx) {
+  if (dtype == DType::f64)
+    run<double, false>(taps, outer, in, inner, static_cast<const double*>(dy),
+                       static_cast<double*>(dx));
+  else
+    run<float, false>(taps, outer, in, inner, static_cast<const float*>(dy),
+                      static_cast<float*>(dx));
 }
 
 }  // namespace rille::cpu

@@ -10,8 +10,8 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Bernoulli numbers B2, B4, ..., of the asymptotic series.
-constexpr double kBernoulli[] = {1.0 / 6,      -1.0 / 30,       1.0 / 42,      -1.0 / 30,
-                                 5.0 / 66,     -691.0 / 2730,   7.0 / 6,       -3617.0 / 510,
+constexpr double kBernoulli[] = {1.0 / 6,       -1.0 / 30,      1.0 / 42, -1.0 / 30,
+                                 5.0 / 66,      -691.0 / 2730,  7.0 / 6,  -3617.0 / 510,
                                  43867.0 / 798, -174611.0 / 330};
 
 // Large enough for the series to reach double precision for orders that people use.

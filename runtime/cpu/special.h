@@ -13,7 +13,9 @@ inline float erfinv(float y) { return static_cast<float>(erfinv(static_cast<doub
 
 /// The n-th derivative of digamma, the slope of lgamma; n = 0 is digamma itself.
 double polygamma(int n, double x);
-inline float polygamma(int n, float x) { return static_cast<float>(polygamma(n, static_cast<double>(x))); }
+inline float polygamma(int n, float x) {
+  return static_cast<float>(polygamma(n, static_cast<double>(x)));
+}
 template <class A>
 Dual<A> polygamma(int n, Dual<A> x) {
   return {polygamma(n, x.v), x.d * polygamma(n + 1, x.v)};

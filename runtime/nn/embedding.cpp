@@ -28,8 +28,12 @@ Tensor table_of(const Options& o) {
 Embedding::Embedding(const Options& o) : options(o), weight(table_of(o)) {}
 Tensor Embedding::forward(const Tensor& ids) const {
   const Options& o = options;
-  return call<rille::Embedding>({.ids = ids, .weight = weight, .padding = o.padding, .max_norm = o.max_norm,
-                                 .norm = o.norm, .scale_by_frequency = o.scale_by_frequency});
+  return call<rille::Embedding>({.ids = ids,
+                                 .weight = weight,
+                                 .padding = o.padding,
+                                 .max_norm = o.max_norm,
+                                 .norm = o.norm,
+                                 .scale_by_frequency = o.scale_by_frequency});
 }
 
 LayerFamily layers_embedding() { return list_layers<Embedding>(); }

@@ -24,7 +24,8 @@ struct Embedding {
       field("padding", &Options::padding, "id whose row begins as zeros and takes no gradient"),
       field("max_norm", &Options::max_norm, "longest that a row may be when it is looked up"),
       field("norm", &Options::norm, "the p of max_norm"),
-      field("scale_by_frequency", &Options::scale_by_frequency, "divide gradients by how often an id occurs"),
+      field("scale_by_frequency", &Options::scale_by_frequency,
+            "divide gradients by how often an id occurs"),
       field("device", &Options::device, "default: the default device"),
       field("dtype", &Options::dtype, "default: the default dtype")};
 

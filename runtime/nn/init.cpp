@@ -5,8 +5,8 @@
 #include "autograd/node.h"
 #include "core/context.h"
 #include "core/fail.h"
-#include "cpu/random.h"
 #include "ops/create.h"
+#include "ops/random.h"
 
 namespace rille::nn {
 namespace {
@@ -23,22 +23,17 @@ Tensor trained(Tensor t) {
   return t;
 }
 
-cpu::Draw next_draw() {
-  const Draw d = Context::current().generator.draw();
-  return {d.seed, d.number};
-}
-
 }  // namespace
 
 Tensor uniform_parameter(const Shape& shape, double bound, const Place& place) {
   const Tensor t = room(shape, place);
-  if (!t.is_meta()) cpu::uniform(t.dtype(), t.data(), t.numel(), -bound, bound, next_draw());
+  if (!t.is_meta()) call_<Uniform>({.x = t, .low = -bound, .high = bound});
   return trained(t);
 }
 
 Tensor normal_parameter(const Shape& shape, const Place& place) {
   const Tensor t = room(shape, place);
-  if (!t.is_meta()) cpu::normal(t.dtype(), t.data(), t.numel(), 0, 1, next_draw());
+  if (!t.is_meta()) call_<NormalLike>({.x = t});
   return trained(t);
 }
 

@@ -13,7 +13,9 @@ struct Place {
   std::optional<DType> dtype;
 };
 template <class Options>
-Place place_of(const Options& o) { return {o.device, o.dtype}; }
+Place place_of(const Options& o) {
+  return {o.device, o.dtype};
+}
 
 /// Drawn from [-bound, bound).
 Tensor uniform_parameter(const Shape& shape, double bound, const Place& place);

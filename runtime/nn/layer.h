@@ -3,11 +3,11 @@
 // through LayerInfo, the record that nn/register.h derives from the struct.
 //
 // What a layer says:
-//   struct Options { int64_t in = 0; ... std::optional<Device> device; std::optional<DType> dtype; };
-//   name, doc     as scripts know it
-//   fields        std::tuple{field("in", &Options::in, "...").required(), ...}, as ops do
-//   tensors()     Slots{parameter("weight", weight), buffer("running_mean", running_mean), ...}
-//   forward       Tensor(const Tensor& x), or Tensor or a struct of Tensors from the layer's Inputs,
+//   struct Options { int64_t in = 0; ... std::optional<Device> device; std::optional<DType> dtype;
+//   }; name, doc     as scripts know it fields        std::tuple{field("in", &Options::in,
+//   "...").required(), ...}, as ops do tensors()     Slots{parameter("weight", weight),
+//   buffer("running_mean", running_mean), ...} forward       Tensor(const Tensor& x), or Tensor or
+//   a struct of Tensors from the layer's Inputs,
 //                 which has `input_fields`
 //   training      a bool, where forward depends on the mode
 #pragma once

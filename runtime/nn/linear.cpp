@@ -33,8 +33,8 @@ Tensor Bilinear::forward(const Inputs& i) const {
   Shape lead(i.x.shape().begin(), i.x.shape().end() - (i.x.rank() > 0));
   Shape lead_y(i.y.shape().begin(), i.y.shape().end() - (i.y.rank() > 0));
   if (!fits(i.x, w[1]) || !fits(i.y, w[2]) || lead != lead_y)
-    throw shape_error("needs [..., {}] and [..., {}] with equal first dims, got {} and {}", w[1], w[2],
-                      to_string(i.x.shape()), to_string(i.y.shape()))
+    throw shape_error("needs [..., {}] and [..., {}] with equal first dims, got {} and {}", w[1],
+                      w[2], to_string(i.x.shape()), to_string(i.y.shape()))
         .op(name);
   // One product with all matrices side by side, then one with y for each row.
   const Tensor sides = reshape(permute(weight, {1, 0, 2}), {w[1], w[0] * w[2]});

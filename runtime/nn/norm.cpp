@@ -23,8 +23,11 @@ LayerNorm::LayerNorm(const Options& o) : options(o) {
   if (o.bias) bias = constant_parameter(shape, 0, place_of(o));
 }
 Tensor LayerNorm::forward(const Tensor& x) const {
-  return call<rille::LayerNorm>(
-      {.x = x, .weight = maybe(weight), .bias = maybe(bias), .eps = options.eps, .shape = options.shape});
+  return call<rille::LayerNorm>({.x = x,
+                                 .weight = maybe(weight),
+                                 .bias = maybe(bias),
+                                 .eps = options.eps,
+                                 .shape = options.shape});
 }
 
 RMSNorm::RMSNorm(const Options& o) : options(o) {
@@ -32,7 +35,8 @@ RMSNorm::RMSNorm(const Options& o) : options(o) {
   if (o.affine) weight = constant_parameter(shape, 1, place_of(o));
 }
 Tensor RMSNorm::forward(const Tensor& x) const {
-  return call<rille::RmsNorm>({.x = x, .weight = maybe(weight), .eps = options.eps, .shape = options.shape});
+  return call<rille::RmsNorm>(
+      {.x = x, .weight = maybe(weight), .eps = options.eps, .shape = options.shape});
 }
 
 LayerFamily layers_norm() { return list_layers<LayerNorm, RMSNorm>(); }

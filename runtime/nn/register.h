@@ -43,12 +43,16 @@ constexpr auto one_input_fields() {
 }
 
 template <class L>
-concept HasInputs = requires { typename L::Inputs; };
+concept HasInputs = requires {
+  typename L::Inputs;
+};
 
 template <class L>
 auto forward(L& layer, const void* inputs) {
-  if constexpr (HasInputs<L>) return layer.forward(*static_cast<const typename L::Inputs*>(inputs));
-  else return layer.forward(static_cast<const OneInput*>(inputs)->x);
+  if constexpr (HasInputs<L>)
+    return layer.forward(*static_cast<const typename L::Inputs*>(inputs));
+  else
+    return layer.forward(static_cast<const OneInput*>(inputs)->x);
 }
 template <class L>
 using OutOf = decltype(forward(std::declval<L&>(), nullptr));
@@ -67,8 +71,10 @@ LayerInfo make_info() {
   using Options = typename L::Options;
   LayerInfo i;
   i.options = schema<Options>(L::name, L::doc, L::fields);
-  if constexpr (HasInputs<L>) i.inputs = schema<typename L::Inputs>(L::name, L::doc, L::input_fields);
-  else i.inputs = schema<OneInput>(L::name, L::doc, one_input_fields<L>());
+  if constexpr (HasInputs<L>)
+    i.inputs = schema<typename L::Inputs>(L::name, L::doc, L::input_fields);
+  else
+    i.inputs = schema<OneInput>(L::name, L::doc, one_input_fields<L>());
   i.results = static_cast<uint8_t>(tensor_count<OutOf<L>>);
   i.make = [](const void* o) -> std::shared_ptr<void> {
     return std::make_shared<L>(*static_cast<const Options*>(o));

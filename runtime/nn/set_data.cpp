@@ -7,9 +7,11 @@ namespace rille::nn {
 
 void set_data(const Tensor& t, const Tensor& other) {
   if (!autograd::is_leaf(t))
-    throw fail(Kind::state, "E_ARG", "a tensor that was computed can't take other data").op("set_data");
+    throw fail(Kind::state, "E_ARG", "a tensor that was computed can't take other data")
+        .op("set_data");
   if (t.needs_grad() && !other.is_float())
-    throw dtype_error("a tensor that requires gradients must stay a float, got {}", name(other.dtype()))
+    throw dtype_error("a tensor that requires gradients must stay a float, got {}",
+                      name(other.dtype()))
         .op("set_data");
   TensorImpl& to = *t.impl();
   const TensorImpl& from = *other.impl();

@@ -6,6 +6,7 @@
 #include "ops/families.h"
 #include "ops/pointwise_kernels.h"
 #include "ops/select.h"
+#include "ops/slice.h"
 #include "ops/view.h"
 
 namespace rille {
@@ -13,7 +14,8 @@ namespace rille {
 Tensor Prelu::compose(const Args& a) {
   const int64_t channels = a.x.rank() > 1 ? a.x.size(1) : 1, n = a.weight.numel();
   if (a.weight.rank() > 1 || (n != 1 && n != channels))
-    throw shape_error("'weight' must have 1 or {} elements, got shape {}", channels, to_string(a.weight.shape()))
+    throw shape_error("'weight' must have 1 or {} elements, got shape {}", channels,
+                      to_string(a.weight.shape()))
         .of("x", "weight");
   Shape fits = Shape::filled(a.x.rank(), 1);
   if (n != 1) fits[1] = n;
@@ -33,11 +35,25 @@ PreluBroadcast::Args PreluBroadcast::grad(const Back<PreluBroadcast>& b) {
 }
 void PreluBroadcast::samples(SampleList& s) { binary_samples<PreluBroadcast>(s, -2, 2.1); }
 
+Tensor Glu::compose(const Args& a) {
+  const int d = axis(a.dim.value, a.x.rank());
+  const int64_t n = a.x.size(d);
+  if (n % 2 != 0) throw shape_error("dim {} must have an even size, got {}", d + 1, n).of("x");
+  const auto half = [&](int64_t start) { return call<Narrow>({a.x, {d}, {start}, n / 2}); };
+  return half(0) * call<Sigmoid>({half(n / 2)});
+}
+void Glu::samples(SampleList& s) {
+  add_sample<Glu>(s, {grid({2, 6}, -2, 2)});
+  add_sample<Glu>(s, {strided(grid({4, 3}, -2, 2)), Axis{0}});
+  add_sample<Glu>(s, {grid({2, 0}, -2, 2)});
+}
+
 OpFamily family_activation() {
-  return list_ops(OpList<Silu, Sigmoid, Relu, Gelu, LeakyRelu, Elu, Selu, Celu, Relu6, Hardtanh,
-                         Hardsigmoid, Hardswish, Mish, Softplus, Logsigmoid, Softsign, Tanhshrink,
-                         Softshrink, Hardshrink, Threshold, Rrelu, Logit, Prelu, PreluBroadcast>{},
-                  "activation");
+  return list_ops(
+      OpList<Silu, Sigmoid, Relu, Gelu, LeakyRelu, Elu, Selu, Celu, Relu6, Hardtanh, Hardsigmoid,
+             Hardswish, Mish, Softplus, Logsigmoid, Softsign, Tanhshrink, Softshrink, Hardshrink,
+             Threshold, Rrelu, Logit, Prelu, PreluBroadcast, Glu>{},
+      "activation");
 }
 
 }  // namespace rille

@@ -1,20 +1,27 @@
 // Activations: value and slope side by side, everything else comes from Unary. Silu is the model of
-// how an op is written. Formulas have no branches around calls, so that the loops over them vectorise.
+// how an op is written. Formulas have no branches around calls, so that the loops over them
+// vectorise.
 #pragma once
 #include "ops/pointwise.h"
 
 namespace rille {
 
 struct Silu : Unary<Silu> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "silu";
   static constexpr std::string_view doc = "x * sigmoid(x), elementwise; also called swish.";
   static constexpr std::string_view example = "rille.silu(rille.tensor{-1, 0, 1})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
 
   struct Fn {  // value and slope side by side: whoever edits one sees the other
-    template <class A> RILLE_HD A value(A x) const { return x / (A(1) + math::exp(-x)); }
-    template <class A> RILLE_HD A slope(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return x / (A(1) + math::exp(-x));
+    }
+    template <class A>
+    RILLE_HD A slope(A x) const {
       const A s = A(1) / (A(1) + math::exp(-x));
       return s * (A(1) + x * (A(1) - s));
     }
@@ -24,7 +31,9 @@ struct Silu : Unary<Silu> {
 };
 
 struct Sigmoid : Unary<Sigmoid> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "sigmoid";
   static constexpr std::string_view doc = "1 / (1 + exp(-x)), elementwise.";
   static constexpr std::string_view example = "rille.sigmoid(rille.tensor{-1, 0, 1})";
@@ -32,15 +41,23 @@ struct Sigmoid : Unary<Sigmoid> {
   static constexpr bool saves_output = true;
 
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const { return A(1) / (A(1) + math::exp(-x)); }
-    template <class A> RILLE_HD A slope_of_output(A y) const { return y * (A(1) - y); }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return A(1) / (A(1) + math::exp(-x));
+    }
+    template <class A>
+    RILLE_HD A slope_of_output(A y) const {
+      return y * (A(1) - y);
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Sigmoid>(s, -3, 3); }
 };
 
 struct Relu : Unary<Relu> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "relu";
   static constexpr std::string_view doc = "The larger of x and 0, elementwise.";
   static constexpr std::string_view example = "rille.relu(rille.tensor{-1, 0, 1})";
@@ -48,8 +65,14 @@ struct Relu : Unary<Relu> {
   static constexpr bool keeps_integers = true, saves_output = true;
 
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const { return at_least(x, A(0)); }
-    template <class A> RILLE_HD A slope_of_output(A y) const { return y > A(0) ? A(1) : A(0); }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return at_least(x, A(0));
+    }
+    template <class A>
+    RILLE_HD A slope_of_output(A y) const {
+      return y > A(0) ? A(1) : A(0);
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Relu>(s, -3, 3.3); }
@@ -57,28 +80,40 @@ struct Relu : Unary<Relu> {
 
 struct Gelu : Unary<Gelu> {
   enum class Approximate { none, tanh };
-  struct Args { Tensor x; Approximate approximate = Approximate::none; };
+  struct Args {
+    Tensor x;
+    Approximate approximate = Approximate::none;
+  };
   static constexpr std::string_view name = "gelu";
   static constexpr std::string_view doc =
       "x times the normal distribution function at x, exactly or by the tanh formula.";
-  static constexpr std::string_view example = "rille.gelu(rille.tensor{-1, 0, 1}, { approximate = 'tanh' })";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"),
-                                            field("approximate", &Args::approximate, "the formula")};
+  static constexpr std::string_view example =
+      "rille.gelu(rille.tensor{-1, 0, 1}, { approximate = 'tanh' })";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any float tensor"),
+                 field("approximate", &Args::approximate, "the formula")};
 
   struct Fn {
     bool tanh;
     /// The normal distribution function at x: 0.5 * (1 + erf(x / sqrt 2)), or, nearly the same,
     /// sigmoid(2 u) with u = sqrt(2 / pi) * (x + 0.044715 * x^3).
-    template <class A> RILLE_HD A gate(A x) const {
-      if (tanh) return A(1) / (A(1) + math::exp(x * (A(-1.5957691216057308) + A(-0.07135481282) * x * x)));
+    template <class A>
+    RILLE_HD A gate(A x) const {
+      if (tanh)
+        return A(1) / (A(1) + math::exp(x * (A(-1.5957691216057308) + A(-0.07135481282) * x * x)));
       return A(0.5) + A(0.5) * math::erf(x * A(0.7071067811865476));
     }
-    template <class A> RILLE_HD A gate_slope(A x, A g) const {
+    template <class A>
+    RILLE_HD A gate_slope(A x, A g) const {
       if (tanh) return g * (A(1) - g) * (A(1.5957691216057308) + A(0.21406443846) * x * x);
       return A(0.3989422804014327) * math::exp(x * x * A(-0.5));
     }
-    template <class A> RILLE_HD A value(A x) const { return x * gate(x); }
-    template <class A> RILLE_HD A slope(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return x * gate(x);
+    }
+    template <class A>
+    RILLE_HD A slope(A x) const {
       const A g = gate(x);
       return g + x * gate_slope(x, g);
     }
@@ -92,36 +127,52 @@ struct Gelu : Unary<Gelu> {
 constexpr std::array<std::string_view, 2> names_of(Gelu::Approximate) { return {"none", "tanh"}; }
 
 struct LeakyRelu : Unary<LeakyRelu> {
-  struct Args { Tensor x; double negative_slope = 0.01; };
+  struct Args {
+    Tensor x;
+    double negative_slope = 0.01;
+  };
   static constexpr std::string_view name = "leaky_relu";
   static constexpr std::string_view doc = "x where it is positive, else negative_slope * x.";
   static constexpr std::string_view example = "rille.leaky_relu(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"),
-                                        field("negative_slope", &Args::negative_slope, "below zero")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any float tensor"),
+                 field("negative_slope", &Args::negative_slope, "below zero")};
 
   struct Fn {
     double negative_slope;
-    template <class A> RILLE_HD A value(A x) const { return x * slope(x); }
-    template <class A> RILLE_HD A slope(A x) const { return x > A(0) ? A(1) : A(negative_slope); }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return x * slope(x);
+    }
+    template <class A>
+    RILLE_HD A slope(A x) const {
+      return x > A(0) ? A(1) : A(negative_slope);
+    }
   };
   static Fn fn(const Args& a) { return {a.negative_slope}; }
   static void samples(SampleList& s) { unary_samples<LeakyRelu>(s, -3, 3.3); }
 };
 
 struct Elu : Unary<Elu> {
-  struct Args { Tensor x; double alpha = 1; };
+  struct Args {
+    Tensor x;
+    double alpha = 1;
+  };
   static constexpr std::string_view name = "elu";
   static constexpr std::string_view doc = "x where it is positive, else alpha * (exp(x) - 1).";
   static constexpr std::string_view example = "rille.elu(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"),
-                                        field("alpha", &Args::alpha, "minus the limit at minus infinity")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any float tensor"),
+                 field("alpha", &Args::alpha, "minus the limit at minus infinity")};
 
   struct Fn {
     double alpha;
-    template <class A> RILLE_HD A value(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
       return at_least(x, A(0)) + A(alpha) * math::expm1(at_most(x, A(0)));
     }
-    template <class A> RILLE_HD A slope(A x) const {
+    template <class A>
+    RILLE_HD A slope(A x) const {
       return math::exp(at_most(x, A(0))) * (x > A(0) ? A(1) : A(alpha));
     }
   };
@@ -130,7 +181,9 @@ struct Elu : Unary<Elu> {
 };
 
 struct Selu : Unary<Selu> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "selu";
   static constexpr std::string_view doc =
       "scale * elu(x, alpha) with the constants that keep mean 0 and variance 1.";
@@ -139,10 +192,12 @@ struct Selu : Unary<Selu> {
 
   struct Fn {
     static constexpr double kScale = 1.0507009873554805, kAlpha = 1.6732632423543772;
-    template <class A> RILLE_HD A value(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
       return A(kScale) * at_least(x, A(0)) + A(kScale * kAlpha) * math::expm1(at_most(x, A(0)));
     }
-    template <class A> RILLE_HD A slope(A x) const {
+    template <class A>
+    RILLE_HD A slope(A x) const {
       return math::exp(at_most(x, A(0))) * (x > A(0) ? A(kScale) : A(kScale * kAlpha));
     }
   };
@@ -151,27 +206,37 @@ struct Selu : Unary<Selu> {
 };
 
 struct Celu : Unary<Celu> {
-  struct Args { Tensor x; double alpha = 1; };
+  struct Args {
+    Tensor x;
+    double alpha = 1;
+  };
   static constexpr std::string_view name = "celu";
   static constexpr std::string_view doc =
       "x where it is positive, else alpha * (exp(x / alpha) - 1).";
   static constexpr std::string_view example = "rille.celu(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"),
-                                        field("alpha", &Args::alpha, "minus the limit at minus infinity")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any float tensor"),
+                 field("alpha", &Args::alpha, "minus the limit at minus infinity")};
 
   struct Fn {
     double alpha;
-    template <class A> RILLE_HD A value(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
       return at_least(x, A(0)) + A(alpha) * math::expm1(at_most(x, A(0)) / A(alpha));
     }
-    template <class A> RILLE_HD A slope(A x) const { return math::exp(at_most(x, A(0)) / A(alpha)); }
+    template <class A>
+    RILLE_HD A slope(A x) const {
+      return math::exp(at_most(x, A(0)) / A(alpha));
+    }
   };
   static Fn fn(const Args& a) { return {a.alpha}; }
   static void samples(SampleList& s) { unary_samples<Celu>(s, -3, 3.3); }
 };
 
 struct Relu6 : Unary<Relu6> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "relu6";
   static constexpr std::string_view doc = "x between 0 and 6, elementwise.";
   static constexpr std::string_view example = "rille.relu6(rille.tensor{-1, 0, 1})";
@@ -179,44 +244,63 @@ struct Relu6 : Unary<Relu6> {
   static constexpr bool keeps_integers = true, saves_output = true;
 
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const { return at_most(at_least(x, A(0)), A(6)); }
-    template <class A> RILLE_HD A slope_of_output(A y) const { return y > A(0) && y < A(6) ? A(1) : A(0); }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return at_most(at_least(x, A(0)), A(6));
+    }
+    template <class A>
+    RILLE_HD A slope_of_output(A y) const {
+      return y > A(0) && y < A(6) ? A(1) : A(0);
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Relu6>(s, -3, 8.9); }
 };
 
 struct Hardtanh : Unary<Hardtanh> {
-  struct Args { Tensor x; double min_val = -1, max_val = 1; };
+  struct Args {
+    Tensor x;
+    double min_val = -1, max_val = 1;
+  };
   static constexpr std::string_view name = "hardtanh";
   static constexpr std::string_view doc = "x between min_val and max_val, elementwise.";
   static constexpr std::string_view example = "rille.hardtanh(rille.tensor{-1, 0, 1})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                        field("min_val", &Args::min_val, "lower limit"),
-                                        field("max_val", &Args::max_val, "upper limit")};
+                                            field("min_val", &Args::min_val, "lower limit"),
+                                            field("max_val", &Args::max_val, "upper limit")};
   static constexpr bool keeps_integers = true;
 
   struct Fn {
     double lo, hi;
-    template <class A> RILLE_HD A value(A x) const { return at_most(at_least(x, A(lo)), A(hi)); }
-    template <class A> RILLE_HD A slope(A x) const { return x > A(lo) && x < A(hi) ? A(1) : A(0); }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return at_most(at_least(x, A(lo)), A(hi));
+    }
+    template <class A>
+    RILLE_HD A slope(A x) const {
+      return x > A(lo) && x < A(hi) ? A(1) : A(0);
+    }
   };
   static Fn fn(const Args& a) { return {a.min_val, a.max_val}; }
   static void samples(SampleList& s) { unary_samples<Hardtanh>(s, -3, 3); }
 };
 
 struct Hardsigmoid : Unary<Hardsigmoid> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "hardsigmoid";
   static constexpr std::string_view doc = "x / 6 + 1 / 2 between 0 and 1, elementwise.";
   static constexpr std::string_view example = "rille.hardsigmoid(rille.tensor{-1, 0, 1})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
 
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
       return at_most(at_least(x + A(3), A(0)), A(6)) / A(6);
     }
-    template <class A> RILLE_HD A slope(A x) const {
+    template <class A>
+    RILLE_HD A slope(A x) const {
       return x > A(-3) && x < A(3) ? A(1) / A(6) : A(0);
     }
   };
@@ -225,17 +309,21 @@ struct Hardsigmoid : Unary<Hardsigmoid> {
 };
 
 struct Hardswish : Unary<Hardswish> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "hardswish";
   static constexpr std::string_view doc = "x * hardsigmoid(x), elementwise.";
   static constexpr std::string_view example = "rille.hardswish(rille.tensor{-1, 0, 1})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
 
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
       return x * at_most(at_least(x + A(3), A(0)), A(6)) / A(6);
     }
-    template <class A> RILLE_HD A slope(A x) const {
+    template <class A>
+    RILLE_HD A slope(A x) const {
       return x >= A(3) ? A(1) : (x > A(-3) ? x / A(3) + A(0.5) : A(0));
     }
   };
@@ -244,7 +332,9 @@ struct Hardswish : Unary<Hardswish> {
 };
 
 struct Mish : Unary<Mish> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "mish";
   static constexpr std::string_view doc = "x * tanh(softplus(x)), elementwise.";
   static constexpr std::string_view example = "rille.mish(rille.tensor{-1, 0, 1})";
@@ -252,11 +342,13 @@ struct Mish : Unary<Mish> {
 
   struct Fn {
     // With e = exp(x), tanh(log(1 + e)) is n / (n + 2), n = e * (e + 2); beyond x = 20 it is 1.
-    template <class A> RILLE_HD A value(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
       const A e = math::exp(at_most(x, A(20))), n = e * (e + A(2));
       return x * n / (n + A(2));
     }
-    template <class A> RILLE_HD A slope(A x) const {
+    template <class A>
+    RILLE_HD A slope(A x) const {
       const A e = math::exp(at_most(x, A(20))), n = e * (e + A(2)), t = n / (n + A(2));
       return t + x * A(4) * e * (e + A(1)) / ((n + A(2)) * (n + A(2)));
     }
@@ -266,60 +358,77 @@ struct Mish : Unary<Mish> {
 };
 
 struct Softplus : Unary<Softplus> {
-  struct Args { Tensor x; double beta = 1, threshold = 20; };
+  struct Args {
+    Tensor x;
+    double beta = 1, threshold = 20;
+  };
   static constexpr std::string_view name = "softplus";
   static constexpr std::string_view doc =
       "log(1 + exp(beta * x)) / beta, and x itself where beta * x passes the threshold.";
   static constexpr std::string_view example = "rille.softplus(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"),
-                                        field("beta", &Args::beta, "sharpness of the bend"),
-                                        field("threshold", &Args::threshold, "where it is a line")};
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any float tensor"), field("beta", &Args::beta, "sharpness of the bend"),
+      field("threshold", &Args::threshold, "where it is a line")};
 
   struct Fn {
     double beta, threshold;
-    template <class A> RILLE_HD A value(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
       const A z = x * A(beta), line = z > A(threshold) ? A(0) : A(1);
       return (at_least(z, A(0)) + line * math::log1p(math::exp(-math::fabs(z)))) / A(beta);
     }
-    template <class A> RILLE_HD A slope(A x) const {
+    template <class A>
+    RILLE_HD A slope(A x) const {
       const A z = x * A(beta);
       return A(1) / (A(1) + math::exp(z > A(threshold) ? A(-HUGE_VAL) : -z));
     }
   };
   static Fn fn(const Args& a) { return {a.beta, a.threshold}; }
-  static void samples(SampleList& s) { 
+  static void samples(SampleList& s) {
     unary_samples<Softplus>(s, -3, 3);
     add_sample<Softplus>(s, {.x = grid({6}, -3, 3.1), .beta = 2, .threshold = 3});
   }
 };
 
 struct Logsigmoid : Unary<Logsigmoid> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "logsigmoid";
   static constexpr std::string_view doc = "log(sigmoid(x)), elementwise, without overflow.";
   static constexpr std::string_view example = "rille.logsigmoid(rille.tensor{-1, 0, 1})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
 
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
       return at_most(x, A(0)) - math::log1p(math::exp(-math::fabs(x)));
     }
-    template <class A> RILLE_HD A slope(A x) const { return A(1) / (A(1) + math::exp(x)); }
+    template <class A>
+    RILLE_HD A slope(A x) const {
+      return A(1) / (A(1) + math::exp(x));
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Logsigmoid>(s, -3, 3); }
 };
 
 struct Softsign : Unary<Softsign> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "softsign";
   static constexpr std::string_view doc = "x / (1 + |x|), elementwise.";
   static constexpr std::string_view example = "rille.softsign(rille.tensor{-1, 0, 1})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
 
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const { return x / (A(1) + math::fabs(x)); }
-    template <class A> RILLE_HD A slope(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return x / (A(1) + math::fabs(x));
+    }
+    template <class A>
+    RILLE_HD A slope(A x) const {
       const A r = A(1) / (A(1) + math::fabs(x));
       return r * r;
     }
@@ -329,15 +438,21 @@ struct Softsign : Unary<Softsign> {
 };
 
 struct Tanhshrink : Unary<Tanhshrink> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "tanhshrink";
   static constexpr std::string_view doc = "x - tanh(x), elementwise.";
   static constexpr std::string_view example = "rille.tanhshrink(rille.tensor{-1, 0, 1})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
 
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const { return x - math::tanh(x); }
-    template <class A> RILLE_HD A slope(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return x - math::tanh(x);
+    }
+    template <class A>
+    RILLE_HD A slope(A x) const {
       const A t = math::tanh(x);
       return t * t;
     }
@@ -347,75 +462,115 @@ struct Tanhshrink : Unary<Tanhshrink> {
 };
 
 struct Softshrink : Unary<Softshrink> {
-  struct Args { Tensor x; double lambd = 0.5; };
+  struct Args {
+    Tensor x;
+    double lambd = 0.5;
+  };
   static constexpr std::string_view name = "softshrink";
   static constexpr std::string_view doc = "x moved towards 0 by lambd, 0 within lambd of it.";
   static constexpr std::string_view example = "rille.softshrink(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"),
-                                        field("lambd", &Args::lambd, "half the width of the zero")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any float tensor"),
+                 field("lambd", &Args::lambd, "half the width of the zero")};
 
   struct Fn {
     double lambd;
-    template <class A> RILLE_HD A value(A x) const { return x - at_most(at_least(x, A(-lambd)), A(lambd)); }
-    template <class A> RILLE_HD A slope(A x) const { return x > A(lambd) || x < A(-lambd) ? A(1) : A(0); }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return x - at_most(at_least(x, A(-lambd)), A(lambd));
+    }
+    template <class A>
+    RILLE_HD A slope(A x) const {
+      return x > A(lambd) || x < A(-lambd) ? A(1) : A(0);
+    }
   };
   static Fn fn(const Args& a) { return {a.lambd}; }
   static void samples(SampleList& s) { unary_samples<Softshrink>(s, -2, 2.1); }
 };
 
 struct Hardshrink : Unary<Hardshrink> {
-  struct Args { Tensor x; double lambd = 0.5; };
+  struct Args {
+    Tensor x;
+    double lambd = 0.5;
+  };
   static constexpr std::string_view name = "hardshrink";
   static constexpr std::string_view doc = "x, but 0 within lambd of 0.";
   static constexpr std::string_view example = "rille.hardshrink(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"),
-                                        field("lambd", &Args::lambd, "half the width of the zero")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any float tensor"),
+                 field("lambd", &Args::lambd, "half the width of the zero")};
 
   struct Fn {
     double lambd;
-    template <class A> RILLE_HD A value(A x) const { return x >= A(-lambd) && x <= A(lambd) ? A(0) : x; }
-    template <class A> RILLE_HD A slope(A x) const { return x >= A(-lambd) && x <= A(lambd) ? A(0) : A(1); }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return x >= A(-lambd) && x <= A(lambd) ? A(0) : x;
+    }
+    template <class A>
+    RILLE_HD A slope(A x) const {
+      return x >= A(-lambd) && x <= A(lambd) ? A(0) : A(1);
+    }
   };
   static Fn fn(const Args& a) { return {a.lambd}; }
   static void samples(SampleList& s) { unary_samples<Hardshrink>(s, -2, 2.1); }
 };
 
 struct Threshold : Unary<Threshold> {
-  struct Args { Tensor x; double threshold = 0, value = 0; };
+  struct Args {
+    Tensor x;
+    double threshold = 0, value = 0;
+  };
   static constexpr std::string_view name = "threshold";
   static constexpr std::string_view doc = "x where it is above threshold, else value.";
   static constexpr std::string_view example = "rille.threshold(rille.tensor{-1, 0, 1}, 0.5, 20)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                        field("threshold", &Args::threshold, "what x is compared with").required(),
-                                        field("value", &Args::value, "the replacement").required()};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"),
+                 field("threshold", &Args::threshold, "what x is compared with").required(),
+                 field("value", &Args::value, "the replacement").required()};
   static constexpr bool keeps_integers = true;
 
   struct Fn {
     double limit, low;
-    template <class A> RILLE_HD A value(A x) const { return x <= A(limit) ? A(low) : x; }
-    template <class A> RILLE_HD A slope(A x) const { return x <= A(limit) ? A(0) : A(1); }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return x <= A(limit) ? A(low) : x;
+    }
+    template <class A>
+    RILLE_HD A slope(A x) const {
+      return x <= A(limit) ? A(0) : A(1);
+    }
   };
   static Fn fn(const Args& a) { return {a.threshold, a.value}; }
-  static void samples(SampleList& s) { 
+  static void samples(SampleList& s) {
     add_sample<Threshold>(s, {.x = grid({3, 4}, -2, 2.1), .threshold = 0.5, .value = -1});
     add_sample<Threshold>(s, {.x = strided(grid({3, 4}, -2, 2.1)), .threshold = -0.5, .value = 2});
   }
 };
 
 struct Rrelu : Unary<Rrelu> {
-  struct Args { Tensor x; double lower = 0.125, upper = 1.0 / 3; };
+  struct Args {
+    Tensor x;
+    double lower = 0.125, upper = 1.0 / 3;
+  };
   static constexpr std::string_view name = "rrelu";
   static constexpr std::string_view doc =
-      "leaky_relu with the mean of lower and upper as its slope: what the random form is when not training.";
+      "leaky_relu with the mean of lower and upper as its slope: what the random form is when not "
+      "training.";
   static constexpr std::string_view example = "rille.rrelu(rille.tensor{-1, 0, 1})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"),
-                                        field("lower", &Args::lower, "least slope"),
-                                        field("upper", &Args::upper, "largest slope")};
+                                            field("lower", &Args::lower, "least slope"),
+                                            field("upper", &Args::upper, "largest slope")};
 
   struct Fn {
     double leak;
-    template <class A> RILLE_HD A value(A x) const { return x * slope(x); }
-    template <class A> RILLE_HD A slope(A x) const { return x >= A(0) ? A(1) : A(leak); }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return x * slope(x);
+    }
+    template <class A>
+    RILLE_HD A slope(A x) const {
+      return x >= A(0) ? A(1) : A(leak);
+    }
   };
   static Fn fn(const Args& a) { return {(a.lower + a.upper) / 2}; }
   static void samples(SampleList& s) { unary_samples<Rrelu>(s, -3, 3.3); }
@@ -423,21 +578,30 @@ struct Rrelu : Unary<Rrelu> {
 
 /// Within eps of 0 and 1, where eps is given, x is moved inside and the slope is 0.
 struct Logit : Unary<Logit> {
-  struct Args { Tensor x; std::optional<double> eps{}; };
+  struct Args {
+    Tensor x;
+    std::optional<double> eps{};
+  };
   static constexpr std::string_view name = "logit";
   static constexpr std::string_view doc = "log(x / (1 - x)), elementwise; eps keeps x off 0 and 1.";
   static constexpr std::string_view example = "rille.logit(rille.tensor{0.25, 0.5})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"),
-                                            field("eps", &Args::eps, "x is clamped to eps .. 1 - eps")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any float tensor"),
+                 field("eps", &Args::eps, "x is clamped to eps .. 1 - eps")};
 
   struct Fn {
     double eps;  // negative: none
-    template <class A> RILLE_HD A clamped(A x) const { return at_most(at_least(x, A(eps)), A(1 - eps)); }
-    template <class A> RILLE_HD A value(A x) const {
+    template <class A>
+    RILLE_HD A clamped(A x) const {
+      return at_most(at_least(x, A(eps)), A(1 - eps));
+    }
+    template <class A>
+    RILLE_HD A value(A x) const {
       const A p = eps < 0 ? x : clamped(x);
       return math::log(p / (A(1) - p));
     }
-    template <class A> RILLE_HD A slope(A x) const {
+    template <class A>
+    RILLE_HD A slope(A x) const {
       const A p = eps < 0 ? x : clamped(x);
       return (p == x ? A(1) : A(0)) / (p * (A(1) - p));
     }
@@ -450,11 +614,15 @@ struct Logit : Unary<Logit> {
 };
 
 struct Prelu {
-  struct Args { Tensor x, weight; };
+  struct Args {
+    Tensor x, weight;
+  };
   static constexpr std::string_view name = "prelu";
   static constexpr std::string_view doc =
-      "x where it is positive, else weight * x, with one weight for all or one for each channel (dim 2).";
-  static constexpr std::string_view example = "rille.prelu(rille.tensor{-1, 2}, rille.tensor{0.25})";
+      "x where it is positive, else weight * x, with one weight for all or one for each channel "
+      "(dim 2).";
+  static constexpr std::string_view example =
+      "rille.prelu(rille.tensor{-1, 2}, rille.tensor{0.25})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "[batch, channels, ...] or any"),
                                             field("weight", &Args::weight, "[1] or [channels]")};
   static constexpr Autocast autocast = Autocast::lower;
@@ -464,14 +632,19 @@ struct Prelu {
 
 /// prelu with the weight already in a shape that broadcasts.
 struct PreluBroadcast : Binary<PreluBroadcast> {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr std::string_view name = "prelu_broadcast";
   static constexpr std::string_view doc = "x where it is positive, else y * x.";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor").saved(),
                                             field("y", &Args::y, "the slope below zero").saved()};
   static constexpr bool method = false, in_place = false;
   struct Fn {
-    template <class A> RILLE_HD A value(A x, A y) const { return x * (x > A(0) ? A(1) : y); }
+    template <class A>
+    RILLE_HD A value(A x, A y) const {
+      return x * (x > A(0) ? A(1) : y);
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<PreluBroadcast>& b);
@@ -479,9 +652,13 @@ struct PreluBroadcast : Binary<PreluBroadcast> {
 };
 
 struct Glu {
-  struct Args { Tensor x; Axis dim{-1}; };
+  struct Args {
+    Tensor x;
+    Axis dim{-1};
+  };
   static constexpr std::string_view name = "glu";
-  static constexpr std::string_view doc = "The first half of a dim times the sigmoid of its second half.";
+  static constexpr std::string_view doc =
+      "The first half of a dim times the sigmoid of its second half.";
   static constexpr std::string_view example = "rille.glu(rille.tensor{1, 2, 0, 0})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "of even size along dim"),
                                             field("dim", &Args::dim, "the dim that is halved")};

@@ -8,16 +8,23 @@ namespace rille {
 namespace {
 
 struct Sum2 {
-  template <class A> A operator()(A x, A y) const { return static_cast<A>(x + y); }
+  template <class A>
+  A operator()(A x, A y) const {
+    return static_cast<A>(x + y);
+  }
 };
 
 struct Quotient {
-  template <class A> A operator()(A x, A y) const { return x / y; }
+  template <class A>
+  A operator()(A x, A y) const {
+    return x / y;
+  }
 };
 
 struct RoundedQuotient {
   bool floor;
-  template <class A> A operator()(A x, A y) const {
+  template <class A>
+  A operator()(A x, A y) const {
     return floor ? math::floor(x / y) : math::trunc(x / y);
   }
   int64_t operator()(int64_t x, int64_t y) const {
@@ -36,17 +43,24 @@ void check_divisor(const Tensor& divisor, DType result) {
 
 struct PlusProduct {
   double value;
-  template <class A> A operator()(A x, A a, A b) const { return static_cast<A>(x + static_cast<A>(value) * a * b); }
+  template <class A>
+  A operator()(A x, A a, A b) const {
+    return static_cast<A>(x + static_cast<A>(value) * a * b);
+  }
 };
 
 struct PlusQuotient {
   double value;
-  template <class A> A operator()(A x, A a, A b) const { return x + static_cast<A>(value) * a / b; }
+  template <class A>
+  A operator()(A x, A a, A b) const {
+    return x + static_cast<A>(value) * a / b;
+  }
 };
 
 // Exact at both ends.
 struct Between {
-  template <class A> A operator()(A x, A end, A w) const {
+  template <class A>
+  A operator()(A x, A end, A w) const {
     return w < A(0.5) ? x + w * (end - x) : end - (A(1) - w) * (end - x);
   }
 };
@@ -65,8 +79,10 @@ Tensor part(const Tensor& x, const Tensor& y, Div::Rounding rounding) {
 
 // alpha is nearly always 1: that loop has no factor.
 void Add::cpu(const Args& a, Tensor& y) {
-  if (a.alpha == 1) map(Sum2{}, y.dtype(), y, a.x, a.y);
-  else map(detail::ValueOf2<Fn>{fn(a)}, y.dtype(), y, a.x, a.y);
+  if (a.alpha == 1)
+    map(Sum2{}, y.dtype(), y, a.x, a.y);
+  else
+    map(detail::ValueOf2<Fn>{fn(a)}, y.dtype(), y, a.x, a.y);
 }
 Add::Args Add::grad(const Back<Add>& b) {
   return {.x = b.dy, .y = b.a.alpha == 1 || !b.need(&Args::y) ? b.dy : b.dy * b.a.alpha};
@@ -111,7 +127,8 @@ Div::Args Div::grad(const Back<Div>& b) {
 }
 void Div::samples(SampleList& s) {
   binary_samples<Div>(s, 0.5, 3);
-  add_sample<Div>(s, {.x = grid({4}, -3, 3), .y = grid({4}, 0.6, 1.7), .rounding = Rounding::floor});
+  add_sample<Div>(s,
+                  {.x = grid({4}, -3, 3), .y = grid({4}, 0.6, 1.7), .rounding = Rounding::floor});
 }
 
 Neg::Args Neg::grad(const Back<Neg>& b) { return {.x = -b.dy}; }
@@ -122,7 +139,8 @@ void FloorDivide::samples(SampleList& s) {
   add_sample<FloorDivide>(s, {ids({3, 4}, 9), Tensor::number(int64_t{2})});
 }
 
-// ---- rests ---------------------------------------------------------------------------------------
+// ---- rests
+// ---------------------------------------------------------------------------------------
 
 void Remainder::cpu(const Args& a, Tensor& y) {
   check_divisor(a.y, y.dtype());
@@ -152,7 +170,8 @@ void Fmod::samples(SampleList& s) {
   add_sample<Fmod>(s, {grid({0, 2}, -3, 3), grid({2}, 1, 2)});
 }
 
-// ---- of three ------------------------------------------------------------------------------------
+// ---- of three
+// ------------------------------------------------------------------------------------
 
 Meta Addcmul::infer(const Args& a) { return of_three(a.x, a.tensor1, a.tensor2, false); }
 void Addcmul::cpu(const Args& a, Tensor& y) {
@@ -190,7 +209,9 @@ void Addcdiv::samples(SampleList& s) {
 }
 
 Meta Lerp::infer(const Args& a) { return of_three(a.x, a.end, a.weight, true); }
-void Lerp::cpu(const Args& a, Tensor& y) { map<false>(Between{}, y.dtype(), y, a.x, a.end, a.weight); }
+void Lerp::cpu(const Args& a, Tensor& y) {
+  map<false>(Between{}, y.dtype(), y, a.x, a.end, a.weight);
+}
 Lerp::Args Lerp::grad(const Back<Lerp>& b) {
   Args g{};
   if (b.need(&Args::x)) g.x = b.dy * (1 - b.a.weight);
@@ -204,7 +225,8 @@ void Lerp::samples(SampleList& s) {
   add_sample<Lerp>(s, {grid({0, 3}, -1, 1), grid({3}, 0, 2), grid({}, 0, 1)});
 }
 
-// ---- operators -----------------------------------------------------------------------------------
+// ---- operators
+// -----------------------------------------------------------------------------------
 
 Tensor operator+(const Tensor& a, const Tensor& b) { return call<Add>({.x = a, .y = b}); }
 Tensor operator-(const Tensor& a, const Tensor& b) { return call<Sub>({.x = a, .y = b}); }
@@ -221,7 +243,9 @@ Tensor operator*(double a, const Tensor& b) { return Tensor::number(a) * b; }
 Tensor operator/(double a, const Tensor& b) { return Tensor::number(a) / b; }
 
 std::vector<const OpInfo*> family_arith() {
-  return list_ops(OpList<Add, Sub, Mul, Div, Neg, Rsub, FloorDivide, Remainder, Fmod, Addcmul, Addcdiv, Lerp>{}, "arith");
+  return list_ops(
+      OpList<Add, Sub, Mul, Div, Neg, Rsub, FloorDivide, Remainder, Fmod, Addcmul, Addcdiv, Lerp>{},
+      "arith");
 }
 
 }  // namespace rille

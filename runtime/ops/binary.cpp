@@ -32,32 +32,44 @@ struct WholePower {
 };
 struct Squared {
   template <class A>
-  A operator()(A x) const { return x * x; }
+  A operator()(A x) const {
+    return x * x;
+  }
 };
 struct Cubed {
   template <class A>
-  A operator()(A x) const { return x * x * x; }
+  A operator()(A x) const {
+    return x * x * x;
+  }
 };
 struct Root {
   template <class A>
-  A operator()(A x) const { return math::sqrt(x); }
+  A operator()(A x) const {
+    return math::sqrt(x);
+  }
 };
 
 // Exponents that have a kernel of their own. False where none does.
 bool special_power(double k, const Tensor& x, Tensor& y) {
   constexpr double kMost = 64;
   const DType d = y.dtype();
-  if (k == 2) map<false>(Squared{}, d, y, x);
-  else if (k == 3) map<false>(Cubed{}, d, y, x);
-  else if (k == 0.5) map<false>(Root{}, d, y, x);
-  else if (k == std::trunc(k) && std::abs(k) <= kMost) map<false>(WholePower{static_cast<int64_t>(k)}, d, y, x);
-  else return false;
+  if (k == 2)
+    map<false>(Squared{}, d, y, x);
+  else if (k == 3)
+    map<false>(Cubed{}, d, y, x);
+  else if (k == 0.5)
+    map<false>(Root{}, d, y, x);
+  else if (k == std::trunc(k) && std::abs(k) <= kMost)
+    map<false>(WholePower{static_cast<int64_t>(k)}, d, y, x);
+  else
+    return false;
   return true;
 }
 
 }  // namespace
 
-// ---- powers --------------------------------------------------------------------------------------
+// ---- powers
+// --------------------------------------------------------------------------------------
 
 int64_t Pow::Fn::value(int64_t x, int64_t y) const {
   if (y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 ? -1 : 1) : 0;
@@ -69,7 +81,9 @@ int64_t Pow::Fn::value(int64_t x, int64_t y) const {
 Meta Pow::infer(const Args& a) {
   const DType d = result_type({&a.x, &a.y});
   if (!is_float(d) && a.y.is_number() && a.y.item() < 0)
-    throw arg_error("integers to a negative power are no integers").of("x").hint("cast first: x:to 'f32'");
+    throw arg_error("integers to a negative power are no integers")
+        .of("x")
+        .hint("cast first: x:to 'f32'");
   return pointwise_meta({&a.x, &a.y}, d);
 }
 void Pow::cpu(const Args& a, Tensor& y) {
@@ -82,7 +96,8 @@ Pow::Args Pow::grad(const Back<Pow>& b) {
   if (b.need(&Args::x)) {
     if (y.is_number()) {
       const double k = y.item();
-      g.x = k == 0 ? autograd::engine_ops().zeros_like(b.dy) : b.dy * (pow(x, Tensor::number(k - 1)) * k);
+      g.x = k == 0 ? autograd::engine_ops().zeros_like(b.dy)
+                   : b.dy * (pow(x, Tensor::number(k - 1)) * k);
     } else {
       // 0^0 is flat in x; a base of 1 keeps 0 * infinity out.
       const Tensor flat = both(call<Eq>({x, zero()}), call<Eq>({y, zero()}));
@@ -127,7 +142,8 @@ void Ldexp::samples(SampleList& s) {
   add_sample<Ldexp>(s, {grid({3}, -1, 1), Tensor::number(int64_t{4})});
 }
 
-// ---- angles and lengths --------------------------------------------------------------------------
+// ---- angles and lengths
+// --------------------------------------------------------------------------
 
 Atan2::Args Atan2::grad(const Back<Atan2>& b) {
   const auto& [x, y] = b.a;
@@ -137,19 +153,22 @@ Atan2::Args Atan2::grad(const Back<Atan2>& b) {
 void Atan2::samples(SampleList& s) { binary_samples<Atan2>(s, -2, 2.1); }
 
 Hypot::Args Hypot::grad(const Back<Hypot>& b) {
-  return {b.need(&Args::x) ? b.dy * (b.a.x / b.y) : Tensor(), b.need(&Args::y) ? b.dy * (b.a.y / b.y) : Tensor()};
+  return {b.need(&Args::x) ? b.dy * (b.a.x / b.y) : Tensor(),
+          b.need(&Args::y) ? b.dy * (b.a.y / b.y) : Tensor()};
 }
 void Hypot::samples(SampleList& s) { binary_samples<Hypot>(s, -2, 2.1); }
 
 Copysign::Args Copysign::grad(const Back<Copysign>& b) {
   Args g;
-  if (b.need(&Args::x)) g.x = b.dy * call<Sign>({b.a.x}) * call<Copysign>({Tensor::number(1.0), b.a.y});
+  if (b.need(&Args::x))
+    g.x = b.dy * call<Sign>({b.a.x}) * call<Copysign>({Tensor::number(1.0), b.a.y});
   if (b.need(&Args::y)) g.y = autograd::engine_ops().zeros_like(b.dy);
   return g;
 }
 void Copysign::samples(SampleList& s) { binary_samples<Copysign>(s, -2, 2.1); }
 
-// ---- logarithms ----------------------------------------------------------------------------------
+// ---- logarithms
+// ----------------------------------------------------------------------------------
 
 namespace {
 
@@ -164,7 +183,9 @@ typename O::Args exponential_shares(const Back<O>& b, double log_of_base) {
 
 LogAddExp::Args LogAddExp::grad(const Back<LogAddExp>& b) { return exponential_shares(b, 1); }
 void LogAddExp::samples(SampleList& s) { binary_samples<LogAddExp>(s, -2, 2); }
-LogAddExp2::Args LogAddExp2::grad(const Back<LogAddExp2>& b) { return exponential_shares(b, std::log(2.0)); }
+LogAddExp2::Args LogAddExp2::grad(const Back<LogAddExp2>& b) {
+  return exponential_shares(b, std::log(2.0));
+}
 void LogAddExp2::samples(SampleList& s) { binary_samples<LogAddExp2>(s, -2, 2); }
 
 Xlogy::Args Xlogy::grad(const Back<Xlogy>& b) {
@@ -180,15 +201,18 @@ Xlogy::Args Xlogy::grad(const Back<Xlogy>& b) {
 }
 void Xlogy::samples(SampleList& s) { binary_samples<Xlogy>(s, 0.3, 2); }
 
-// ---- steps ---------------------------------------------------------------------------------------
+// ---- steps
+// ---------------------------------------------------------------------------------------
 
 // A 16-bit float is an f32 with zeros at its end: one step is one unit of its own last place.
 float NextAfter::Fn::value(float x, float y) const {
   if (dtype == DType::f32 || x != x || y != y || x == y) return std::nextafter(x, y);
   const bool brain = dtype == DType::bf16;
   uint16_t bits = brain ? bf16_bits(x) : f16_bits(x);
-  if (x == 0) bits = static_cast<uint16_t>(y < 0 ? 0x8001 : 1);
-  else bits = static_cast<uint16_t>((y > x) == (x > 0) ? bits + 1 : bits - 1);
+  if (x == 0)
+    bits = static_cast<uint16_t>(y < 0 ? 0x8001 : 1);
+  else
+    bits = static_cast<uint16_t>((y > x) == (x > 0) ? bits + 1 : bits - 1);
   return brain ? bits_to_float(static_cast<uint32_t>(bits) << 16) : f16_value(bits);
 }
 Meta NextAfter::infer(const Args& a) {
@@ -200,8 +224,8 @@ void NextAfter::samples(SampleList& s) { binary_samples<NextAfter>(s, -2, 2); }
 void Heaviside::samples(SampleList& s) { binary_samples<Heaviside>(s, -2, 2); }
 
 OpFamily family_binary() {
-  return list_ops(OpList<Pow, FloatPower, Ldexp, Atan2, Hypot, Copysign, LogAddExp, LogAddExp2, Xlogy,
-                         NextAfter, Heaviside>{},
+  return list_ops(OpList<Pow, FloatPower, Ldexp, Atan2, Hypot, Copysign, LogAddExp, LogAddExp2,
+                         Xlogy, NextAfter, Heaviside>{},
                   "binary");
 }
 

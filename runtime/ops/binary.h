@@ -7,16 +7,22 @@
 namespace rille {
 
 struct Pow : Binary<Pow> {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr std::string_view name = "pow";
   static constexpr std::string_view doc =
       "x to the power of exponent, elementwise; whole exponents multiply exactly.";
   static constexpr std::string_view example = "rille.pow(rille.tensor{1, 2, 3}, 2)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                                            field("exponent", &Args::y, "any tensor or number").number().saved()};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
+                 field("exponent", &Args::y, "any tensor or number").number().saved()};
   static constexpr Autocast autocast = Autocast::f32;
   struct Fn {
-    template <class A> RILLE_HD A value(A x, A y) const { return math::pow(x, y); }
+    template <class A>
+    RILLE_HD A value(A x, A y) const {
+      return math::pow(x, y);
+    }
     RILLE_HD int64_t value(int64_t x, int64_t y) const;
   };
   static Fn fn(const Args&) { return {}; }
@@ -27,40 +33,55 @@ struct Pow : Binary<Pow> {
 };
 
 struct FloatPower {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr std::string_view name = "float_power";
-  static constexpr std::string_view doc = "x to the power of exponent, computed and returned in f64.";
+  static constexpr std::string_view doc =
+      "x to the power of exponent, computed and returned in f64.";
   static constexpr std::string_view example = "rille.float_power(rille.tensor{1, 2, 3}, -2)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number(),
-                                            field("exponent", &Args::y, "any tensor or number").number()};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor or number").number(),
+                 field("exponent", &Args::y, "any tensor or number").number()};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
 struct Ldexp {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr std::string_view name = "ldexp";
   static constexpr std::string_view doc = "x times 2 to the power of exponent.";
   static constexpr std::string_view example = "rille.ldexp(rille.tensor{1, 3}, 4)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number(),
-                                            field("exponent", &Args::y, "any tensor or number").number()};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor or number").number(),
+                 field("exponent", &Args::y, "any tensor or number").number()};
   static constexpr bool in_place = true;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
 struct Atan2 : Binary<Atan2> {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr std::string_view name = "atan2";
   static constexpr std::string_view doc =
-      "The angle of the point (y, x) from the first axis, in radians: atan(x / y) in the right quadrant.";
-  static constexpr std::string_view example = "rille.atan2(rille.tensor{1, -1}, rille.tensor{-1, -1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                                            field("y", &Args::y, "any tensor or number").number().saved()};
+      "The angle of the point (y, x) from the first axis, in radians: atan(x / y) in the right "
+      "quadrant.";
+  static constexpr std::string_view example =
+      "rille.atan2(rille.tensor{1, -1}, rille.tensor{-1, -1})";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
+                 field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr Autocast autocast = Autocast::widest;
   static constexpr bool keeps_integers = false;
   struct Fn {
-    template <class A> RILLE_HD A value(A x, A y) const { return math::atan2(x, y); }
+    template <class A>
+    RILLE_HD A value(A x, A y) const {
+      return math::atan2(x, y);
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<Atan2>& b);
@@ -68,12 +89,15 @@ struct Atan2 : Binary<Atan2> {
 };
 
 struct Hypot : Binary<Hypot> {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr std::string_view name = "hypot";
   static constexpr std::string_view doc = "sqrt(x * x + y * y) without overflow.";
   static constexpr std::string_view example = "rille.hypot(rille.tensor{3}, 4)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                                            field("y", &Args::y, "any tensor or number").number().saved()};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
+                 field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr bool keeps_integers = false, saves_output = true;
   struct Fn {
     RILLE_HD double value(double x, double y) const { return std::hypot(x, y); }
@@ -88,15 +112,21 @@ struct Hypot : Binary<Hypot> {
 };
 
 struct Copysign : Binary<Copysign> {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr std::string_view name = "copysign";
   static constexpr std::string_view doc = "The size of x with the sign of y.";
   static constexpr std::string_view example = "rille.copysign(rille.tensor{1, -2}, -1)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                                            field("y", &Args::y, "any tensor or number").number().saved()};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
+                 field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr bool keeps_integers = false;
   struct Fn {
-    template <class A> RILLE_HD A value(A x, A y) const { return std::copysign(x, y); }
+    template <class A>
+    RILLE_HD A value(A x, A y) const {
+      return std::copysign(x, y);
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<Copysign>& b);
@@ -104,15 +134,19 @@ struct Copysign : Binary<Copysign> {
 };
 
 struct LogAddExp : Binary<LogAddExp> {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr std::string_view name = "logaddexp";
   static constexpr std::string_view doc = "log(exp(x) + exp(y)) without overflow.";
   static constexpr std::string_view example = "rille.logaddexp(rille.tensor{1000}, 1000)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                                            field("y", &Args::y, "any tensor or number").number().saved()};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
+                 field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr bool keeps_integers = false;
   struct Fn {
-    template <class A> RILLE_HD A value(A x, A y) const {
+    template <class A>
+    RILLE_HD A value(A x, A y) const {
       const A apart = x == y ? A(0) : math::fabs(x - y);  // equal infinities are not apart
       return (x < y ? y : x) + math::log1p(math::exp(-apart));
     }
@@ -123,15 +157,19 @@ struct LogAddExp : Binary<LogAddExp> {
 };
 
 struct LogAddExp2 : Binary<LogAddExp2> {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr std::string_view name = "logaddexp2";
   static constexpr std::string_view doc = "log2(exp2(x) + exp2(y)) without overflow.";
   static constexpr std::string_view example = "rille.logaddexp2(rille.tensor{1000}, 1000)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                                            field("y", &Args::y, "any tensor or number").number().saved()};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
+                 field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr bool keeps_integers = false;
   struct Fn {
-    template <class A> RILLE_HD A value(A x, A y) const {
+    template <class A>
+    RILLE_HD A value(A x, A y) const {
       const A apart = x == y ? A(0) : math::fabs(x - y);
       return (x < y ? y : x) + math::log1p(math::exp2(-apart)) * A(1.4426950408889634);
     }
@@ -142,15 +180,21 @@ struct LogAddExp2 : Binary<LogAddExp2> {
 };
 
 struct Xlogy : Binary<Xlogy> {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr std::string_view name = "xlogy";
   static constexpr std::string_view doc = "x * log(y), and 0 where x is 0 unless y is nan.";
   static constexpr std::string_view example = "rille.xlogy(rille.tensor{0, 2}, 0.5)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                                            field("y", &Args::y, "any tensor or number").number().saved()};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
+                 field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr bool keeps_integers = false;
   struct Fn {
-    template <class A> RILLE_HD A value(A x, A y) const { return x == A(0) && y == y ? A(0) : x * math::log(y); }
+    template <class A>
+    RILLE_HD A value(A x, A y) const {
+      return x == A(0) && y == y ? A(0) : x * math::log(y);
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<Xlogy>& b);
@@ -158,7 +202,9 @@ struct Xlogy : Binary<Xlogy> {
 };
 
 struct NextAfter : Binary<NextAfter> {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr std::string_view name = "nextafter";
   static constexpr std::string_view doc =
       "The next number of the same dtype after x in the direction of y.";
@@ -178,7 +224,9 @@ struct NextAfter : Binary<NextAfter> {
 };
 
 struct Heaviside : Binary<Heaviside> {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr std::string_view name = "heaviside";
   static constexpr std::string_view doc =
       "0 where x is negative, 1 where it is positive, y where it is 0.";
@@ -187,7 +235,10 @@ struct Heaviside : Binary<Heaviside> {
                                             field("y", &Args::y, "the value at 0").number()};
   static constexpr std::string_view no_gradient = "it is a step";
   struct Fn {
-    template <class A> RILLE_HD A value(A x, A y) const { return x == A(0) ? y : x > A(0) ? A(1) : A(0); }
+    template <class A>
+    RILLE_HD A value(A x, A y) const {
+      return x == A(0) ? y : x > A(0) ? A(1) : A(0);
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s);

@@ -51,8 +51,9 @@ void BitwiseNot::samples(SampleList& s) {
 }
 
 OpFamily family_bitwise() {
-  return list_ops(OpList<BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot, LeftShift, RightShift, Gcd, Lcm>{},
-                  "bitwise");
+  return list_ops(
+      OpList<BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot, LeftShift, RightShift, Gcd, Lcm>{},
+      "bitwise");
 }
 
 }  // namespace rille

@@ -21,11 +21,13 @@ Inputs examine(const OpInfo& op, const void* args) {
   Inputs in;
   bool counted = false;  // a tensor that is not just a number decides the device
   each_tensor(op, args, [&](size_t field, const Tensor& t) {
-    if (t.needs_grad() || (t.impl()->grad && autograd::requires_grad(t))) in.needs |= uint64_t{1} << field;
+    if (t.needs_grad() || (t.impl()->grad && autograd::requires_grad(t)))
+      in.needs |= uint64_t{1} << field;
     const bool loose = t.is_number() || (t.rank() == 0 && t.device().is_cpu());
     if (!counted || (in.device != t.device() && !loose)) {
       if (counted && in.any && in.device != t.device())
-        throw device_error("tensors are on two devices: {} and {}", to_string(in.device), to_string(t.device()))
+        throw device_error("tensors are on two devices: {} and {}", to_string(in.device),
+                           to_string(t.device()))
             .hint("move one of them with t:to(device)");
       in.device = t.device();
     }
@@ -40,7 +42,8 @@ const void* with_draw(const OpInfo& op, const void* args, ArgBlock& own, Context
   if (!op.draws) return args;
   for (const FieldInfo& f : op.fields) {
     if (f.kind != ArgKind::draw) continue;
-    if (reinterpret_cast<const Draw*>(static_cast<const char*>(args) + f.offset)->given) return args;
+    if (reinterpret_cast<const Draw*>(static_cast<const char*>(args) + f.offset)->given)
+      return args;
     own = ArgBlock(op, args);
     own.at<Draw>(f) = context.generator.draw();
     return own.get();
@@ -59,7 +62,8 @@ void run_kernel(const OpInfo& op, Kernel kernel, const void* args, Results& out,
     return;
   }
   if (op.dynamic)
-    throw fail(Kind::device, "E_NO_KERNEL", "the result's shape depends on values, which meta tensors have none of");
+    throw fail(Kind::device, "E_NO_KERNEL",
+               "the result's shape depends on values, which meta tensors have none of");
 }
 
 void look(const OpInfo& op, const void* args, Results& out, const Tensor& base, bool track) {
@@ -75,7 +79,8 @@ const Tensor& first_tensor(const OpInfo& op, const void* args) {
   return *reinterpret_cast<const Tensor*>(static_cast<const char*>(args) + op.fields[0].offset);
 }
 
-void record(const OpInfo& op, const void* args, Results& out, std::span<Tensor> saved, uint64_t needs) {
+void record(const OpInfo& op, const void* args, Results& out, std::span<Tensor> saved,
+            uint64_t needs) {
   const autograd::NodeRef node = make_node(op, args, out, saved, needs);
   for (size_t i = 0; i < out.size(); ++i)
     if (out[i].is_float()) autograd::set_history(out[i], node, static_cast<uint32_t>(i));
@@ -128,8 +133,10 @@ void run_with_listeners(const OpInfo& op, const void* args, Results& out, Contex
 void call_erased(const OpInfo& op, const void* args, Results& out) {
   Context& context = Context::current();
   try {
-    if (context.flags & kListeners) [[unlikely]] run_with_listeners(op, args, out, context);
-    else run(op, args, out, context);
+    if (context.flags & kListeners) [[unlikely]]
+      run_with_listeners(op, args, out, context);
+    else
+      run(op, args, out, context);
   } catch (Error& e) {
     // The op that the user called is named, not one that it is composed of; backward names itself.
     if (e.code() != "E_INPLACE" && e.code() != "E_GRAPH_FREED") e.op(op.name);
@@ -137,7 +144,8 @@ void call_erased(const OpInfo& op, const void* args, Results& out) {
   }
 }
 
-// ---- in place --------------------------------------------------------------------------------------
+// ---- in place
+// --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -160,7 +168,8 @@ Tensor with_history_of(const Tensor& t, Tensor copy) {
 void refuse_repeated(const Tensor& dest, std::string_view op) {
   for (int d = 0; d < dest.rank(); ++d)
     if (dest.strides()[d] == 0 && dest.shape()[d] > 1)
-      throw fail(Kind::state, "E_INPLACE", "several elements share one place in memory, in dim {}", d + 1)
+      throw fail(Kind::state, "E_INPLACE", "several elements share one place in memory, in dim {}",
+                 d + 1)
           .hint("clone the expanded tensor before writing to it")
           .op(op);
 }
@@ -185,8 +194,9 @@ void check_fits(const Meta& m, const Tensor& dest) {
     throw shape_error("the result's shape {} does not fit into {} in place", to_string(m.shape),
                       to_string(dest.shape()));
   if (category(m.dtype) > category(dest.dtype()))
-    throw fail(Kind::dtype, "E_CAST_INPLACE", "a {} result does not fit into a tensor of {} in place",
-               name(m.dtype), name(dest.dtype()));
+    throw fail(Kind::dtype, "E_CAST_INPLACE",
+               "a {} result does not fit into a tensor of {} in place", name(m.dtype),
+               name(dest.dtype()));
 }
 
 void mark_written(const Tensor& dest, const OpInfo& op) {
@@ -203,10 +213,12 @@ void keep_old_value(const OpInfo& op, ArgBlock& args) {
   x = with_history_of(x, autograd::engine_ops().clone(x));
 }
 
-void write_direct(const OpInfo& op, ArgBlock& args, Kernel kernel, const Tensor& dest, uint64_t needs) {
+void write_direct(const OpInfo& op, ArgBlock& args, Kernel kernel, const Tensor& dest,
+                  uint64_t needs) {
   const bool taping = needs != 0;
   separate(op, args.get(), dest, taping);
-  if (taping && (op.saves ? op.saves(args.get(), needs) & 1 : op.fields[0].saved)) keep_old_value(op, args);
+  if (taping && (op.saves ? op.saves(args.get(), needs) & 1 : op.fields[0].saved))
+    keep_old_value(op, args);
   SmallVector<Tensor, 2> saved(taping ? op.saved_tensors : 0);
   Tensor out = dest;
   kernel(args.get(), &out, saved.empty() ? nullptr : saved.data());
@@ -234,7 +246,8 @@ Tensor call_in_place(const OpInfo& op, const void* given) {
       op.infer(args.get(), metas);
       check_fits(metas[0], dest);
     }
-    if (kernel && op.infer && op.strided_out && metas[0].dtype == dest.dtype() && (!taping || op.grad)) {
+    if (kernel && op.infer && op.strided_out && metas[0].dtype == dest.dtype() &&
+        (!taping || op.grad)) {
       write_direct(op, args, kernel, dest, taping ? in.needs : 0);
     } else {
       Results r;

@@ -10,17 +10,22 @@ namespace rille {
 namespace {
 
 struct Same {
-  template <class A> A operator()(A x) const { return x; }
+  template <class A>
+  A operator()(A x) const {
+    return x;
+  }
 };
 
 // One pass through a type that holds both sides exactly.
 void copy_values(const Tensor& x, Tensor& y) {
   if (x.dtype() == y.dtype() && x.shape() == y.shape()) return cpu::copy_strided(y, x);
   const auto exact = [](DType d) { return cpu::compute_type(d); };
-  if (exact(x.dtype()) == DType::i64 && !is_float(y.dtype())) return map_as<int64_t, int64_t>(Same{}, y, x);
+  if (exact(x.dtype()) == DType::i64 && !is_float(y.dtype()))
+    return map_as<int64_t, int64_t>(Same{}, y, x);
   const bool narrow = exact(x.dtype()) == DType::f32 && exact(y.dtype()) == DType::f32;
   if (narrow) return map_as<float, float>(Same{}, y, x);
-  // i64 to float goes through double: exact to 2^53, and the rounding to float happens once below it.
+  // i64 to float goes through double: exact to 2^53, and the rounding to float happens once below
+  // it.
   map_as<double, double>(Same{}, y, x);
 }
 
@@ -34,7 +39,8 @@ Meta Copy::infer(const Args& a) {
 }
 void Copy::cpu(const Args& a, Tensor& y) { copy_values(a.source, y); }
 Copy::Args Copy::grad(const Back<Copy>& b) {
-  return {.x = b.need(&Args::x) ? autograd::engine_ops().zeros_like(b.dy) : Tensor(), .source = b.dy};
+  return {.x = b.need(&Args::x) ? autograd::engine_ops().zeros_like(b.dy) : Tensor(),
+          .source = b.dy};
 }
 void Copy::samples(SampleList& s) {
   add_sample<Copy>(s, {.x = grid({2, 3}, -1, 1), .source = grid({3}, 0, 1)});

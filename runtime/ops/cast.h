@@ -7,11 +7,15 @@ namespace rille {
 
 /// x:copy_(source): values, broadcast and converted; a gradient goes to the source.
 struct Copy {
-  struct Args { Tensor x, source; };
+  struct Args {
+    Tensor x, source;
+  };
   static constexpr std::string_view name = "copy";
-  static constexpr std::string_view doc = "The values of source in the shape and dtype of x; copy_ writes them into x.";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "what is replaced"),
-                                            field("source", &Args::source, "broadcasts to the shape of x").number()};
+  static constexpr std::string_view doc =
+      "The values of source in the shape and dtype of x; copy_ writes them into x.";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "what is replaced"),
+                 field("source", &Args::source, "broadcasts to the shape of x").number()};
   static constexpr bool in_place = true, strided_out = true, broadcasts = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -20,13 +24,18 @@ struct Copy {
 };
 
 struct Cast {
-  struct Args { Tensor x; DType dtype = DType::f32; };
+  struct Args {
+    Tensor x;
+    DType dtype = DType::f32;
+  };
   static constexpr std::string_view name = "cast";
   static constexpr std::string_view doc =
-      "x in another dtype, rounded to nearest even; floats become integers by truncation, saturated, nan as 0.";
+      "x in another dtype, rounded to nearest even; floats become integers by truncation, "
+      "saturated, nan as 0.";
   static constexpr std::string_view example = "rille.cast(rille.tensor{1.5}, 'i32')";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dtype", &Args::dtype, "the dtype wanted").required()};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"),
+                 field("dtype", &Args::dtype, "the dtype wanted").required()};
   static Meta infer(const Args& a) { return like(a.x, a.dtype); }
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Cast>& b);
@@ -34,7 +43,9 @@ struct Cast {
 };
 
 struct Clone {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "clone";
   static constexpr std::string_view doc = "A copy with memory of its own.";
   static constexpr std::string_view example = "rille.clone(rille.tensor{1, 2})";
@@ -46,9 +57,12 @@ struct Clone {
 };
 
 struct Contiguous {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "contiguous";
-  static constexpr std::string_view doc = "x itself where its elements lie row by row in memory, else such a copy.";
+  static constexpr std::string_view doc =
+      "x itself where its elements lie row by row in memory, else such a copy.";
   static constexpr std::string_view example = "rille.contiguous(rille.zeros(2, 3):t())";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
   static Tensor compose(const Args& a);
@@ -57,7 +71,9 @@ struct Contiguous {
 
 /// The row-major copy behind `contiguous`.
 struct Compact {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "compact";
   static constexpr std::string_view doc = "A row-major copy.";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
@@ -70,7 +86,10 @@ struct Compact {
 
 /// x on another device; gradients travel back.
 struct ToDevice {
-  struct Args { Tensor x; std::optional<Device> device; };
+  struct Args {
+    Tensor x;
+    std::optional<Device> device;
+  };
   static constexpr std::string_view name = "to_device";
   static constexpr std::string_view doc = "x on another device.";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),

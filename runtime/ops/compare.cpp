@@ -12,7 +12,9 @@ template <class Fn>
 struct Truth {
   Fn fn;
   template <class A>
-  uint8_t operator()(A x) const { return fn.value(x) ? 1 : 0; }
+  uint8_t operator()(A x) const {
+    return fn.value(x) ? 1 : 0;
+  }
 };
 
 // Every element of a fresh bool tensor.
@@ -44,7 +46,8 @@ void PlainComparison<O>::samples(SampleList& s) {
 
 void IsClose::samples(SampleList& s) {
   binary_samples<IsClose>(s, -2, 2);
-  add_sample<IsClose>(s, {.x = grid({6}, -2, 2), .y = grid({6}, -2.05, 2.1), .rtol = 0.05, .atol = 0.01});
+  add_sample<IsClose>(
+      s, {.x = grid({6}, -2, 2), .y = grid({6}, -2.05, 2.1), .rtol = 0.05, .atol = 0.01});
 }
 
 Meta AllClose::infer(const Args& a) {

@@ -8,7 +8,9 @@ namespace rille {
 /// What the comparisons share: arguments, samples, and a functor without state.
 template <class O>
 struct PlainComparison : Comparison<O> {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number(),
                                             field("y", &Args::y, "any tensor or number").number()};
   static auto fn(const Args&) { return typename O::Fn{}; }
@@ -17,19 +19,27 @@ struct PlainComparison : Comparison<O> {
 
 struct Eq : PlainComparison<Eq> {
   static constexpr std::string_view name = "eq";
-  static constexpr std::string_view doc = "True where x is equal to y, elementwise with broadcasting.";
+  static constexpr std::string_view doc =
+      "True where x is equal to y, elementwise with broadcasting.";
   static constexpr std::string_view example = "rille.eq(rille.tensor{1, 2, 3}, 2)";
   struct Fn {
-    template <class A> RILLE_HD bool value(A x, A y) const { return x == y; }
+    template <class A>
+    RILLE_HD bool value(A x, A y) const {
+      return x == y;
+    }
   };
 };
 
 struct Ne : PlainComparison<Ne> {
   static constexpr std::string_view name = "ne";
-  static constexpr std::string_view doc = "True where x is not equal to y, elementwise with broadcasting.";
+  static constexpr std::string_view doc =
+      "True where x is not equal to y, elementwise with broadcasting.";
   static constexpr std::string_view example = "rille.ne(rille.tensor{1, 2, 3}, 2)";
   struct Fn {
-    template <class A> RILLE_HD bool value(A x, A y) const { return x != y; }
+    template <class A>
+    RILLE_HD bool value(A x, A y) const {
+      return x != y;
+    }
   };
 };
 
@@ -38,16 +48,23 @@ struct Lt : PlainComparison<Lt> {
   static constexpr std::string_view doc = "True where x is below y, elementwise with broadcasting.";
   static constexpr std::string_view example = "rille.lt(rille.tensor{1, 2, 3}, 2)";
   struct Fn {
-    template <class A> RILLE_HD bool value(A x, A y) const { return x < y; }
+    template <class A>
+    RILLE_HD bool value(A x, A y) const {
+      return x < y;
+    }
   };
 };
 
 struct Le : PlainComparison<Le> {
   static constexpr std::string_view name = "le";
-  static constexpr std::string_view doc = "True where x is at most y, elementwise with broadcasting.";
+  static constexpr std::string_view doc =
+      "True where x is at most y, elementwise with broadcasting.";
   static constexpr std::string_view example = "rille.le(rille.tensor{1, 2, 3}, 2)";
   struct Fn {
-    template <class A> RILLE_HD bool value(A x, A y) const { return x <= y; }
+    template <class A>
+    RILLE_HD bool value(A x, A y) const {
+      return x <= y;
+    }
   };
 };
 
@@ -56,63 +73,89 @@ struct Gt : PlainComparison<Gt> {
   static constexpr std::string_view doc = "True where x is above y, elementwise with broadcasting.";
   static constexpr std::string_view example = "rille.gt(rille.tensor{1, 2, 3}, 2)";
   struct Fn {
-    template <class A> RILLE_HD bool value(A x, A y) const { return x > y; }
+    template <class A>
+    RILLE_HD bool value(A x, A y) const {
+      return x > y;
+    }
   };
 };
 
 struct Ge : PlainComparison<Ge> {
   static constexpr std::string_view name = "ge";
-  static constexpr std::string_view doc = "True where x is at least y, elementwise with broadcasting.";
+  static constexpr std::string_view doc =
+      "True where x is at least y, elementwise with broadcasting.";
   static constexpr std::string_view example = "rille.ge(rille.tensor{1, 2, 3}, 2)";
   struct Fn {
-    template <class A> RILLE_HD bool value(A x, A y) const { return x >= y; }
+    template <class A>
+    RILLE_HD bool value(A x, A y) const {
+      return x >= y;
+    }
   };
 };
 
 struct LogicalAnd : PlainComparison<LogicalAnd> {
   static constexpr std::string_view name = "logical_and";
-  static constexpr std::string_view doc = "True where both are not 0, elementwise with broadcasting.";
+  static constexpr std::string_view doc =
+      "True where both are not 0, elementwise with broadcasting.";
   static constexpr std::string_view example =
       "rille.logical_and(rille.tensor{0, 1, 2}, rille.tensor{0, 0, 1})";
   struct Fn {
-    template <class A> RILLE_HD bool value(A x, A y) const { return (x != A(0)) & (y != A(0)); }
+    template <class A>
+    RILLE_HD bool value(A x, A y) const {
+      return (x != A(0)) & (y != A(0));
+    }
   };
 };
 
 struct LogicalOr : PlainComparison<LogicalOr> {
   static constexpr std::string_view name = "logical_or";
-  static constexpr std::string_view doc = "True where at least one is not 0, elementwise with broadcasting.";
+  static constexpr std::string_view doc =
+      "True where at least one is not 0, elementwise with broadcasting.";
   static constexpr std::string_view example =
       "rille.logical_or(rille.tensor{0, 1, 2}, rille.tensor{0, 0, 1})";
   struct Fn {
-    template <class A> RILLE_HD bool value(A x, A y) const { return (x != A(0)) | (y != A(0)); }
+    template <class A>
+    RILLE_HD bool value(A x, A y) const {
+      return (x != A(0)) | (y != A(0));
+    }
   };
 };
 
 struct LogicalXor : PlainComparison<LogicalXor> {
   static constexpr std::string_view name = "logical_xor";
-  static constexpr std::string_view doc = "True where exactly one is not 0, elementwise with broadcasting.";
+  static constexpr std::string_view doc =
+      "True where exactly one is not 0, elementwise with broadcasting.";
   static constexpr std::string_view example =
       "rille.logical_xor(rille.tensor{0, 1, 2}, rille.tensor{0, 0, 1})";
   struct Fn {
-    template <class A> RILLE_HD bool value(A x, A y) const { return (x != A(0)) != (y != A(0)); }
+    template <class A>
+    RILLE_HD bool value(A x, A y) const {
+      return (x != A(0)) != (y != A(0));
+    }
   };
 };
 
 struct IsClose : Comparison<IsClose> {
-  struct Args { Tensor x, y; double rtol = 1e-5, atol = 1e-8; bool equal_nan = false; };
+  struct Args {
+    Tensor x, y;
+    double rtol = 1e-5, atol = 1e-8;
+    bool equal_nan = false;
+  };
   static constexpr std::string_view name = "isclose";
-  static constexpr std::string_view doc = "True where |x - y| <= atol + rtol * |y|, elementwise with broadcasting.";
+  static constexpr std::string_view doc =
+      "True where |x - y| <= atol + rtol * |y|, elementwise with broadcasting.";
   static constexpr std::string_view example = "rille.isclose(rille.tensor{1, 2}, 1.000001)";
   static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor or number").number(), field("y", &Args::y, "any tensor or number").number(),
+      field("x", &Args::x, "any tensor or number").number(),
+      field("y", &Args::y, "any tensor or number").number(),
       field("rtol", &Args::rtol, "relative to y"), field("atol", &Args::atol, "absolute"),
       field("equal_nan", &Args::equal_nan, "nan is close to nan")};
   static constexpr bool in_place = false;
   struct Fn {
     double rtol, atol;
     bool equal_nan;
-    template <class A> RILLE_HD bool value(A x, A y) const {
+    template <class A>
+    RILLE_HD bool value(A x, A y) const {
       const double a = static_cast<double>(x), b = static_cast<double>(y);
       if (a != a || b != b) return equal_nan && a != a && b != b;
       return x == y || (std::isfinite(b) && std::abs(a - b) <= atol + rtol * std::abs(b));
@@ -123,10 +166,15 @@ struct IsClose : Comparison<IsClose> {
 };
 
 struct AllClose {
-  struct Args { Tensor x, y; double rtol = 1e-5, atol = 1e-8; bool equal_nan = false; };
+  struct Args {
+    Tensor x, y;
+    double rtol = 1e-5, atol = 1e-8;
+    bool equal_nan = false;
+  };
   static constexpr std::string_view name = "allclose";
   static constexpr std::string_view doc = "A 0-d bool: whether isclose holds everywhere.";
-  static constexpr std::string_view example = "rille.allclose(rille.tensor{1, 2}, rille.tensor{1, 2}):item()";
+  static constexpr std::string_view example =
+      "rille.allclose(rille.tensor{1, 2}, rille.tensor{1, 2}):item()";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor or number").number(),
       field("rtol", &Args::rtol, "relative to y"), field("atol", &Args::atol, "absolute"),
@@ -138,11 +186,15 @@ struct AllClose {
 };
 
 struct Equal {
-  struct Args { Tensor x, y; };
+  struct Args {
+    Tensor x, y;
+  };
   static constexpr std::string_view name = "equal";
   static constexpr std::string_view doc = "A 0-d bool: whether shapes and all values are the same.";
-  static constexpr std::string_view example = "rille.equal(rille.tensor{1, 2}, rille.tensor{1, 2}):item()";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor")};
+  static constexpr std::string_view example =
+      "rille.equal(rille.tensor{1, 2}, rille.tensor{1, 2}):item()";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor")};
   static constexpr bool differentiable = false;
   static Meta infer(const Args& a) { return meta_of({}, DType::boolean, a.x); }
   static void cpu(const Args& a, Tensor& y);
@@ -152,7 +204,9 @@ struct Equal {
 /// bool = value(x).
 template <class O>
 struct Predicate {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
   static constexpr bool strided_out = true, differentiable = false;
   static Meta infer(const Args& a) { return pointwise_meta({&a.x}, DType::boolean); }
@@ -166,7 +220,10 @@ struct LogicalNot : Predicate<LogicalNot> {
   static constexpr std::string_view example = "rille.logical_not(rille.tensor{0, 1})";
   static constexpr bool in_place = true;
   struct Fn {
-    template <class A> RILLE_HD bool value(A x) const { return x == A(0); }
+    template <class A>
+    RILLE_HD bool value(A x) const {
+      return x == A(0);
+    }
   };
 };
 
@@ -175,7 +232,10 @@ struct IsNan : Predicate<IsNan> {
   static constexpr std::string_view doc = "True where x is nan, elementwise.";
   static constexpr std::string_view example = "rille.isnan(rille.tensor{1, 1 / 0, 0 / 0})";
   struct Fn {
-    template <class A> RILLE_HD bool value(A x) const { return x != x; }
+    template <class A>
+    RILLE_HD bool value(A x) const {
+      return x != x;
+    }
   };
 };
 
@@ -184,7 +244,10 @@ struct IsInf : Predicate<IsInf> {
   static constexpr std::string_view doc = "True where x is infinite, elementwise.";
   static constexpr std::string_view example = "rille.isinf(rille.tensor{1, 1 / 0, 0 / 0})";
   struct Fn {
-    template <class A> RILLE_HD bool value(A x) const { return x == x && x - x != A(0); }
+    template <class A>
+    RILLE_HD bool value(A x) const {
+      return x == x && x - x != A(0);
+    }
   };
 };
 
@@ -193,7 +256,10 @@ struct IsFinite : Predicate<IsFinite> {
   static constexpr std::string_view doc = "True where x is neither infinite nor nan, elementwise.";
   static constexpr std::string_view example = "rille.isfinite(rille.tensor{1, 1 / 0, 0 / 0})";
   struct Fn {
-    template <class A> RILLE_HD bool value(A x) const { return x - x == A(0); }
+    template <class A>
+    RILLE_HD bool value(A x) const {
+      return x - x == A(0);
+    }
   };
 };
 

@@ -14,7 +14,8 @@
 namespace rille {
 namespace {
 
-// ---- einsum: reading the equation ----------------------------------------------------------------
+// ---- einsum: reading the equation
+// ----------------------------------------------------------------
 
 // Dims are known by label: letters, and numbers past them for the dims of '...', counted from the
 // last of these.
@@ -24,7 +25,9 @@ constexpr Label kLabels = kLetters + kMaxRank;
 using Labels = std::vector<Label>;
 constexpr Label kEllipsis = -1;
 
-bool has(const Labels& list, Label l) { return std::find(list.begin(), list.end(), l) != list.end(); }
+bool has(const Labels& list, Label l) {
+  return std::find(list.begin(), list.end(), l) != list.end();
+}
 
 Labels read_term(std::string_view term) {
   Labels out;
@@ -65,8 +68,10 @@ struct Equation {
 Labels with_dots(const Labels& term, int dots) {
   Labels out;
   for (const Label l : term) {
-    if (l != kEllipsis) out.push_back(l);
-    else for (int d = dots; d-- > 0;) out.push_back(kLetters + d);
+    if (l != kEllipsis)
+      out.push_back(l);
+    else
+      for (int d = dots; d-- > 0;) out.push_back(kLetters + d);
   }
   return out;
 }
@@ -102,7 +107,8 @@ Equation read_equation(std::string_view text, const std::vector<Tensor>& tensors
   const size_t arrow = text.find("->");
   const auto parts = split(text.substr(0, arrow), ',');
   if (parts.size() != tensors.size())
-    throw arg_error("the equation has {} terms, {} tensors are given", parts.size(), tensors.size());
+    throw arg_error("the equation has {} terms, {} tensors are given", parts.size(),
+                    tensors.size());
   Equation e;
   bool dots = false;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -110,23 +116,27 @@ Equation read_equation(std::string_view text, const std::vector<Tensor>& tensors
     const bool open = has(term, kEllipsis);
     const int left = tensors[i].rank() - static_cast<int>(term.size()) + open;
     if (left < 0 || (left > 0 && !open))
-      throw shape_error("term '{}' does not fit shape {}", parts[i], to_string(tensors[i].shape())).of("");
+      throw shape_error("term '{}' does not fit shape {}", parts[i], to_string(tensors[i].shape()))
+          .of("");
     dots |= open;
     e.broadcast = std::max(e.broadcast, left);
     e.terms.push_back(std::move(term));
   }
-  Labels result = arrow == std::string_view::npos ? implied_result(e.terms, dots) : read_term(text.substr(arrow + 2));
+  Labels result = arrow == std::string_view::npos ? implied_result(e.terms, dots)
+                                                  : read_term(text.substr(arrow + 2));
   if (has(result, kEllipsis) && !dots) throw arg_error("the result has '...', but no term has");
   for (size_t i = 0; i < e.terms.size(); ++i) {
     const int open = has(e.terms[i], kEllipsis);
-    e.terms[i] = with_dots(e.terms[i], tensors[i].rank() - static_cast<int>(e.terms[i].size()) + open);
+    e.terms[i] =
+        with_dots(e.terms[i], tensors[i].rank() - static_cast<int>(e.terms[i].size()) + open);
   }
   e.result = with_dots(result, e.broadcast);
   check_result(e);
   return e;
 }
 
-// ---- einsum: the sum -----------------------------------------------------------------------------
+// ---- einsum: the sum
+// -----------------------------------------------------------------------------
 
 using SizesByLabel = std::array<int64_t, kLabels>;
 
@@ -149,7 +159,9 @@ Term without_repeats(Term x) {
       if (x.labels[i] != x.labels[j]) continue;
       const auto a = static_cast<int64_t>(i), b = static_cast<int64_t>(j);
       if (x.t.size(a) != x.t.size(b))
-        throw shape_error("a letter that stands twice has sizes {} and {}", x.t.size(a), x.t.size(b)).of("");
+        throw shape_error("a letter that stands twice has sizes {} and {}", x.t.size(a),
+                          x.t.size(b))
+            .of("");
       x.t = call<Diagonal>({.x = x.t, .dim1 = {a}, .dim2 = {b}});
       const Label l = x.labels[i];
       x.labels.erase(x.labels.begin() + static_cast<std::ptrdiff_t>(j));
@@ -215,10 +227,12 @@ Term product(Term x, Term y, const Labels& needed, const SizesByLabel& size) {
   sum_unneeded(x, joined({&needed, &y.labels}));
   sum_unneeded(y, joined({&needed, &x.labels}));
   Labels batch, rows, cols, summed;
-  for (const Label l : x.labels) (!has(y.labels, l) ? rows : has(needed, l) ? batch : summed).push_back(l);
+  for (const Label l : x.labels)
+    (!has(y.labels, l) ? rows : has(needed, l) ? batch : summed).push_back(l);
   for (const Label l : y.labels)
     if (!has(x.labels, l)) cols.push_back(l);
-  const Tensor xy = matmul(as_matrices(x, batch, rows, summed, size), as_matrices(y, batch, summed, cols, size));
+  const Tensor xy =
+      matmul(as_matrices(x, batch, rows, summed, size), as_matrices(y, batch, summed, cols, size));
   Term out{xy, joined({&batch, &rows, &cols})};
   Shape s;
   for (const Label l : out.labels) s.push_back(size[static_cast<size_t>(l)]);
@@ -232,7 +246,8 @@ Tensor Einsum::compose(const Args& a) {
   if (a.tensors.empty()) throw arg_error("needs at least one tensor");
   const Equation e = read_equation(a.equation, a.tensors);
   std::vector<Term> terms;
-  for (size_t i = 0; i < a.tensors.size(); ++i) terms.push_back(without_repeats({a.tensors[i], e.terms[i]}));
+  for (size_t i = 0; i < a.tensors.size(); ++i)
+    terms.push_back(without_repeats({a.tensors[i], e.terms[i]}));
   const SizesByLabel size = sizes_of(terms);
   for (Term& x : terms) drop_broadcast(x, size);
   Term all = terms[0];
@@ -266,17 +281,24 @@ Tensor einsum(std::string equation, std::vector<Tensor> tensors) {
   return call<Einsum>({.equation = std::move(equation), .tensors = std::move(tensors)});
 }
 
-// ---- others --------------------------------------------------------------------------------------
+// ---- others
+// --------------------------------------------------------------------------------------
 
 // out = sum over m of x[m] (weight[out, m, :] . y): one product for the weight, one for x.
 Tensor Bilinear::compose(const Args& a) {
-  if (a.weight.rank() != 3) throw shape_error("needs weights [out, m, n], got shape {}", to_string(a.weight.shape())).of("weight");
-  if (a.x.rank() == 0 || a.y.rank() != a.x.rank()) throw shape_error("x and y must have the same dims but the last").of("x", "y");
+  if (a.weight.rank() != 3)
+    throw shape_error("needs weights [out, m, n], got shape {}", to_string(a.weight.shape()))
+        .of("weight");
+  if (a.x.rank() == 0 || a.y.rank() != a.x.rank())
+    throw shape_error("x and y must have the same dims but the last").of("x", "y");
   for (int d = 0; d + 1 < a.x.rank(); ++d)
-    if (a.x.size(d) != a.y.size(d)) throw shape_error("dim {} differs: {} and {}", d + 1, a.x.size(d), a.y.size(d)).of("x", "y");
+    if (a.x.size(d) != a.y.size(d))
+      throw shape_error("dim {} differs: {} and {}", d + 1, a.x.size(d), a.y.size(d)).of("x", "y");
   const int64_t out = a.weight.size(0), m = a.weight.size(1), n = a.weight.size(2);
-  if (a.x.size(-1) != m) throw shape_error("inner sizes differ: {} and {}", a.x.size(-1), m).of("x", "weight");
-  if (a.y.size(-1) != n) throw shape_error("inner sizes differ: {} and {}", a.y.size(-1), n).of("y", "weight");
+  if (a.x.size(-1) != m)
+    throw shape_error("inner sizes differ: {} and {}", a.x.size(-1), m).of("x", "weight");
+  if (a.y.size(-1) != n)
+    throw shape_error("inner sizes differ: {} and {}", a.y.size(-1), n).of("y", "weight");
   Shape shape(a.x.shape().begin(), a.x.shape().end() - 1);
   const int64_t rows = checked_numel(shape);
   const Tensor w = reshape(a.weight, {out * m, n});
@@ -286,8 +308,12 @@ Tensor Bilinear::compose(const Args& a) {
   return a.bias ? z + *a.bias : z;
 }
 void Bilinear::samples(SampleList& s) {
-  add_sample<Bilinear>(s, {.x = grid({2, 2}, -1, 1), .y = grid({2, 3}, -1, 2), .weight = grid({2, 2, 3}, 0, 1), .bias = grid({2}, 0, 1)});
-  add_sample<Bilinear>(s, {.x = grid({2}, -1, 1), .y = grid({3}, -1, 2), .weight = grid({1, 2, 3}, 0, 1)});
+  add_sample<Bilinear>(s, {.x = grid({2, 2}, -1, 1),
+                           .y = grid({2, 3}, -1, 2),
+                           .weight = grid({2, 2, 3}, 0, 1),
+                           .bias = grid({2}, 0, 1)});
+  add_sample<Bilinear>(
+      s, {.x = grid({2}, -1, 1), .y = grid({3}, -1, 2), .weight = grid({1, 2, 3}, 0, 1)});
 }
 
 namespace {
@@ -306,7 +332,8 @@ Dims normal_dims(const Axes& dims, int rank) {
   Dims out;
   for (const int64_t d : dims.list) {
     const int n = axis(d, rank);
-    if (std::find(out.begin(), out.end(), n) != out.end()) throw arg_error("dim {} is named twice", n + 1);
+    if (std::find(out.begin(), out.end(), n) != out.end())
+      throw arg_error("dim {} is named twice", n + 1);
     out.push_back(n);
   }
   return out;
@@ -320,10 +347,12 @@ Tensor contracted(const Tensor& x, const Tensor& y, const Dims& x_dims, const Di
     if (n != m) throw shape_error("inner sizes differ: {} and {}", n, m).of("x", "y");
     inner *= n;
   }
-  const Tensor a = permute(x, order_of(x.rank(), x_dims, true)), b = permute(y, order_of(y.rank(), y_dims, false));
+  const Tensor a = permute(x, order_of(x.rank(), x_dims, true)),
+               b = permute(y, order_of(y.rank(), y_dims, false));
   Shape rows(a.shape().begin(), a.shape().end() - x_dims.size());
   const Shape cols(b.shape().begin() + y_dims.size(), b.shape().end());
-  const Tensor z = matmul(reshape(a, {checked_numel(rows), inner}), reshape(b, {inner, checked_numel(cols)}));
+  const Tensor z =
+      matmul(reshape(a, {checked_numel(rows), inner}), reshape(b, {inner, checked_numel(cols)}));
   for (const int64_t n : cols) rows.push_back(n);
   return reshape(z, rows);
 }
@@ -335,10 +364,12 @@ Tensor Tensordot::compose(const Args& a) {
   Dims x, y;
   if (!a.x_dims.all) {
     x = normal_dims(a.x_dims, a.x.rank()), y = normal_dims(a.y_dims, a.y.rank());
-    if (x.size() != y.size()) throw arg_error("{} dims of x can't meet {} of y", x.size(), y.size());
+    if (x.size() != y.size())
+      throw arg_error("{} dims of x can't meet {} of y", x.size(), y.size());
   } else {
     if (a.dims < 0 || a.dims > std::min(a.x.rank(), a.y.rank()))
-      throw arg_error("'dims' must be from 0 to {}, got {}", std::min(a.x.rank(), a.y.rank()), a.dims);
+      throw arg_error("'dims' must be from 0 to {}, got {}", std::min(a.x.rank(), a.y.rank()),
+                      a.dims);
     for (int64_t d = 0; d < a.dims; ++d) x.push_back(a.x.rank() - a.dims + d), y.push_back(d);
   }
   return contracted(a.x, a.y, x, y);
@@ -347,7 +378,9 @@ void Tensordot::samples(SampleList& s) {
   add_sample<Tensordot>(s, {.x = grid({2, 3, 2}, -1, 1), .y = grid({3, 2, 2}, -1, 2)});
   add_sample<Tensordot>(s, {.x = grid({2, 3}, -1, 1), .y = grid({3, 2}, -1, 2), .dims = 1});
   add_sample<Tensordot>(s, {.x = grid({2}, -1, 1), .y = grid({3}, -1, 2), .dims = 0});
-  add_sample<Tensordot>(s, {.x = grid({2, 3, 4}, -1, 1), .y = grid({4, 2}, -1, 2), .x_dims = {0, -1}, .y_dims = {1, 0}});
+  add_sample<Tensordot>(
+      s,
+      {.x = grid({2, 3, 4}, -1, 1), .y = grid({4, 2}, -1, 2), .x_dims = {0, -1}, .y_dims = {1, 0}});
 }
 
 Tensor Inner::compose(const Args& a) {
@@ -379,6 +412,8 @@ void Kron::samples(SampleList& s) {
   add_sample<Kron>(s, {.x = grid({}, -1, 1), .y = grid({2}, -1, 2)});
 }
 
-OpFamily family_contract() { return list_ops(OpList<Einsum, Bilinear, Tensordot, Inner, Kron>{}, "contract"); }
+OpFamily family_contract() {
+  return list_ops(OpList<Einsum, Bilinear, Tensordot, Inner, Kron>{}, "contract");
+}
 
 }  // namespace rille

@@ -12,7 +12,8 @@
 namespace rille {
 namespace {
 
-// ---- geometry ------------------------------------------------------------------------------------
+// ---- geometry
+// ------------------------------------------------------------------------------------
 
 // The kernels' description of one convolution, from the shapes of x and w.
 template <class A>
@@ -24,7 +25,8 @@ cpu::Conv geometry(const A& a, const Shape& x, const Shape& w) {
     c.in[d] = x[d + 2], c.kernel[d] = w[d + 2];
     c.stride[d] = a.stride[d], c.dilation[d] = a.dilation[d];
     c.pad_begin[d] = a.begin[d], c.pad_end[d] = a.end[d];
-    c.out[d] = cpu::conv_out(c.in[d], c.kernel[d], c.stride[d], c.dilation[d], c.pad_begin[d], c.pad_end[d]);
+    c.out[d] = cpu::conv_out(c.in[d], c.kernel[d], c.stride[d], c.dilation[d], c.pad_begin[d],
+                             c.pad_end[d]);
   }
   return c;
 }
@@ -45,7 +47,8 @@ Shape shape_from(int64_t first, int64_t second, const Dims& size) {
 template <class To, class From>
 To moved_like(const From& a) {
   To to;
-  to.stride = a.stride, to.begin = a.begin, to.end = a.end, to.dilation = a.dilation, to.groups = a.groups;
+  to.stride = a.stride, to.begin = a.begin, to.end = a.end, to.dilation = a.dilation,
+  to.groups = a.groups;
   return to;
 }
 
@@ -61,7 +64,8 @@ DType common_type(const Tensor& x, const Tensor& w, const std::optional<Tensor>&
 
 void check_bias(const std::optional<Tensor>& bias, int64_t channels) {
   if (bias && (bias->rank() != 1 || bias->size(0) != channels))
-    throw shape_error("bias must have shape [{}], got {}", channels, to_string(bias->shape())).of("bias");
+    throw shape_error("bias must have shape [{}], got {}", channels, to_string(bias->shape()))
+        .of("bias");
 }
 
 const void* data_of(const std::optional<Tensor>& t) { return t ? t->data() : nullptr; }
@@ -87,7 +91,8 @@ Tensor channel_sum(const Tensor& dy) {
 
 }  // namespace
 
-// ---- y from x and w ------------------------------------------------------------------------------
+// ---- y from x and w
+// ------------------------------------------------------------------------------
 
 Meta Convolution::infer(const Args& a) {
   const cpu::Conv c = geometry(a, a.x.shape(), a.weight.shape());
@@ -100,7 +105,8 @@ void Convolution::cpu(const Args& a, Tensor& y) {
   const auto bias = packed(a.bias);
   if (a.x.numel() == 0 || a.weight.numel() == 0 || y.numel() == 0) return fill_bias(y, bias);
   const Tensor x = contiguous(a.x), w = contiguous(a.weight);
-  cpu::conv_forward(y.dtype(), geometry(a, x.shape(), w.shape()), x.data(), w.data(), y.data(), data_of(bias));
+  cpu::conv_forward(y.dtype(), geometry(a, x.shape(), w.shape()), x.data(), w.data(), y.data(),
+                    data_of(bias));
 }
 Convolution::Args Convolution::grad(const Back<Convolution>& b) {
   Args g;
@@ -126,7 +132,8 @@ void Convolution::samples(SampleList& s) {
                               .groups = 2});
 }
 
-// ---- x from y and w ------------------------------------------------------------------------------
+// ---- x from y and w
+// ------------------------------------------------------------------------------
 
 Meta ConvolutionInput::infer(const Args& a) {
   const int64_t channels = a.weight.size(1) * a.groups;
@@ -139,8 +146,8 @@ void ConvolutionInput::cpu(const Args& a, Tensor& x) {
   const auto bias = packed(a.bias);
   if (a.y.numel() == 0 || a.weight.numel() == 0 || x.numel() == 0) return fill_bias(x, bias);
   const Tensor y = contiguous(a.y), w = contiguous(a.weight);
-  cpu::conv_backward_data(x.dtype(), geometry(a, x.shape(), w.shape()), y.data(), w.data(), x.data(),
-                          data_of(bias));
+  cpu::conv_backward_data(x.dtype(), geometry(a, x.shape(), w.shape()), y.data(), w.data(),
+                          x.data(), data_of(bias));
 }
 ConvolutionInput::Args ConvolutionInput::grad(const Back<ConvolutionInput>& b) {
   Args g;
@@ -166,7 +173,8 @@ void ConvolutionInput::samples(SampleList& s) {
                                    .end = {0}});
 }
 
-// ---- w from x and y ------------------------------------------------------------------------------
+// ---- w from x and y
+// ------------------------------------------------------------------------------
 
 Meta ConvolutionWeight::infer(const Args& a) {
   const DType d = common_type(a.x, a.y, {});
@@ -176,7 +184,8 @@ void ConvolutionWeight::cpu(const Args& a, Tensor& w) {
   const NoGrad quiet;
   if (a.x.numel() == 0 || a.y.numel() == 0 || w.numel() == 0) return fill(w, 0);
   const Tensor x = contiguous(a.x), y = contiguous(a.y);
-  cpu::conv_backward_weights(w.dtype(), geometry(a, x.shape(), w.shape()), x.data(), y.data(), w.data());
+  cpu::conv_backward_weights(w.dtype(), geometry(a, x.shape(), w.shape()), x.data(), y.data(),
+                             w.data());
 }
 ConvolutionWeight::Args ConvolutionWeight::grad(const Back<ConvolutionWeight>& b) {
   Args g;
@@ -202,7 +211,8 @@ void ConvolutionWeight::samples(SampleList& s) {
                                     .groups = 2});
 }
 
-// ---- what scripts call ---------------------------------------------------------------------------
+// ---- what scripts call
+// ---------------------------------------------------------------------------
 
 namespace {
 
@@ -225,7 +235,9 @@ Tensor checked_batch(const A& a, int dims) {
   if (a.x.rank() != dims + 1 && a.x.rank() != dims + 2)
     throw shape_error("needs {}, got shape {}", kForms[dims - 1], to_string(a.x.shape())).of("x");
   if (a.weight.rank() != dims + 2)
-    throw shape_error("needs a weight of {} dims, got shape {}", dims + 2, to_string(a.weight.shape())).of("weight");
+    throw shape_error("needs a weight of {} dims, got shape {}", dims + 2,
+                      to_string(a.weight.shape()))
+        .of("weight");
   for (int d = 0; d < dims; ++d)
     if (a.weight.size(d + 2) < 1)
       throw shape_error("the kernel is empty: weight {}", to_string(a.weight.shape())).of("weight");
@@ -238,7 +250,8 @@ void check_fits(const Tensor& x, const Convolution::Args& to, int dims) {
     const int64_t kernel = to.dilation[d] * (to.weight.size(d + 2) - 1) + 1;
     const int64_t room = x.size(d - dims) + to.begin[d] + to.end[d];
     if (room < kernel)
-      throw shape_error("a kernel of {} does not fit into {} along dim {}", kernel, room, x.rank() - dims + d + 1)
+      throw shape_error("a kernel of {} does not fit into {} along dim {}", kernel, room,
+                        x.rank() - dims + d + 1)
           .of("x", "weight");
   }
 }
@@ -257,10 +270,12 @@ Tensor convolve(const ConvNd::Args& a, int dims) {
   to.stride = PerDim(per_dim(a.stride.list, dims, "stride", 1));
   to.dilation = PerDim(per_dim(a.dilation.list, dims, "dilation", 1));
   Dims begin = Dims::filled(dims, 0), end = begin;
-  if (a.padding.word == Padding::Word::none) begin = end = per_dim(a.padding.list, dims, "padding", 0);
+  if (a.padding.word == Padding::Word::none)
+    begin = end = per_dim(a.padding.list, dims, "padding", 0);
   if (a.padding.word == Padding::Word::same)
     for (int d = 0; d < dims; ++d) {
-      if (to.stride[d] != 1) throw arg_error("padding 'same' needs a stride of 1, got {}", to.stride[d]);
+      if (to.stride[d] != 1)
+        throw arg_error("padding 'same' needs a stride of 1, got {}", to.stride[d]);
       const int64_t all = to.dilation[d] * (a.weight.size(d + 2) - 1);
       begin[d] = all / 2, end[d] = all - all / 2;
     }
@@ -276,9 +291,11 @@ Tensor convolve_transposed(const ConvTransposeNd::Args& a, int dims) {
   to.weight = a.weight, to.bias = a.bias, to.groups = a.groups;
   const int64_t in = to.y.size(1);
   if (in != a.weight.size(0))
-    throw shape_error("x has {} channels, weight {} takes {}", in, to_string(a.weight.shape()), a.weight.size(0))
+    throw shape_error("x has {} channels, weight {} takes {}", in, to_string(a.weight.shape()),
+                      a.weight.size(0))
         .of("x", "weight");
-  if (in % a.groups != 0) throw shape_error("{} channels don't divide into {} groups", in, a.groups).of("x");
+  if (in % a.groups != 0)
+    throw shape_error("{} channels don't divide into {} groups", in, a.groups).of("x");
   const Dims stride = per_dim(a.stride.list, dims, "stride", 1);
   const Dims dilation = per_dim(a.dilation.list, dims, "dilation", 1);
   const Dims padding = per_dim(a.padding.list, dims, "padding", 0);
@@ -291,7 +308,8 @@ Tensor convolve_transposed(const ConvTransposeNd::Args& a, int dims) {
     if (more[d] >= stride[d]) end[d] -= more[d];
     const int64_t n = (to.y.size(d + 2) - 1) * stride[d] - 2 * padding[d] +
                       dilation[d] * (a.weight.size(d + 2) - 1) + more[d] + 1;
-    if (n < 1) throw shape_error("padding {} leaves nothing of the result", padding[d]).of("x", "weight");
+    if (n < 1)
+      throw shape_error("padding {} leaves nothing of the result", padding[d]).of("x", "weight");
     size.push_back(n);
   }
   to.stride = PerDim(stride), to.dilation = PerDim(dilation);
@@ -306,8 +324,15 @@ Tensor Conv1d::compose(const Args& a) { return convolve(a, 1); }
 void Conv1d::samples(SampleList& s) {
   const Tensor x = grid({2, 2, 5}, -1, 1), w = grid({2, 2, 3}, -1, 2);
   add_sample<Conv1d>(s, {.x = x, .weight = w});
-  add_sample<Conv1d>(s, {.x = strided(x), .weight = strided(w), .bias = grid({2}, 0, 1), .stride = {2}, .padding = {1}});
-  add_sample<Conv1d>(s, {.x = x, .weight = grid({4, 1, 2}, -1, 2), .padding = Padding(Padding::Word::same), .groups = 2});
+  add_sample<Conv1d>(s, {.x = strided(x),
+                         .weight = strided(w),
+                         .bias = grid({2}, 0, 1),
+                         .stride = {2},
+                         .padding = {1}});
+  add_sample<Conv1d>(s, {.x = x,
+                         .weight = grid({4, 1, 2}, -1, 2),
+                         .padding = Padding(Padding::Word::same),
+                         .groups = 2});
   add_sample<Conv1d>(s, {.x = grid({2, 6}, -1, 1), .weight = w, .dilation = {2}});
   add_sample<Conv1d>(s, {.x = grid({0, 2, 5}, -1, 1), .weight = w, .bias = grid({2}, 0, 1)});
 }
@@ -316,41 +341,70 @@ Tensor Conv2d::compose(const Args& a) { return convolve(a, 2); }
 void Conv2d::samples(SampleList& s) {
   const Tensor x = grid({1, 2, 4, 3}, -1, 1), w = grid({2, 2, 2, 2}, -1, 2);
   add_sample<Conv2d>(s, {.x = x, .weight = w, .bias = grid({2}, 0, 1)});
-  add_sample<Conv2d>(s, {.x = strided(x), .weight = strided(w), .stride = {2, 1}, .padding = {1, 0}});
-  add_sample<Conv2d>(s, {.x = x, .weight = grid({2, 1, 3, 2}, -1, 2), .padding = Padding(Padding::Word::same), .groups = 2});
-  add_sample<Conv2d>(s, {.x = grid({2, 4, 4}, -1, 1), .weight = w, .bias = grid({2}, 0, 1), .padding = {1}, .dilation = {3, 1}});
+  add_sample<Conv2d>(s,
+                     {.x = strided(x), .weight = strided(w), .stride = {2, 1}, .padding = {1, 0}});
+  add_sample<Conv2d>(s, {.x = x,
+                         .weight = grid({2, 1, 3, 2}, -1, 2),
+                         .padding = Padding(Padding::Word::same),
+                         .groups = 2});
+  add_sample<Conv2d>(s, {.x = grid({2, 4, 4}, -1, 1),
+                         .weight = w,
+                         .bias = grid({2}, 0, 1),
+                         .padding = {1},
+                         .dilation = {3, 1}});
 }
 
 Tensor Conv3d::compose(const Args& a) { return convolve(a, 3); }
 void Conv3d::samples(SampleList& s) {
   const Tensor x = grid({1, 2, 3, 2, 3}, -1, 1);
   add_sample<Conv3d>(s, {.x = x, .weight = grid({2, 2, 2, 1, 2}, -1, 2), .bias = grid({2}, 0, 1)});
-  add_sample<Conv3d>(s, {.x = x, .weight = grid({2, 1, 2, 2, 2}, -1, 2), .stride = {2, 1, 1}, .padding = {1, 0, 0}, .groups = 2});
+  add_sample<Conv3d>(s, {.x = x,
+                         .weight = grid({2, 1, 2, 2, 2}, -1, 2),
+                         .stride = {2, 1, 1},
+                         .padding = {1, 0, 0},
+                         .groups = 2});
 }
 
 Tensor ConvTranspose1d::compose(const Args& a) { return convolve_transposed(a, 1); }
 void ConvTranspose1d::samples(SampleList& s) {
   const Tensor x = grid({2, 2, 3}, -1, 1);
-  add_sample<ConvTranspose1d>(s, {.x = x, .weight = grid({2, 2, 2}, -1, 2), .bias = grid({2}, 0, 1)});
-  add_sample<ConvTranspose1d>(s, {.x = x, .weight = grid({2, 1, 3}, -1, 2), .stride = {3}, .padding = {1}, .output_padding = {2}, .groups = 2});
-  add_sample<ConvTranspose1d>(s, {.x = grid({2, 3}, -1, 1), .weight = grid({2, 1, 2}, -1, 2), .output_padding = {2}, .dilation = {3}});
+  add_sample<ConvTranspose1d>(s,
+                              {.x = x, .weight = grid({2, 2, 2}, -1, 2), .bias = grid({2}, 0, 1)});
+  add_sample<ConvTranspose1d>(s, {.x = x,
+                                  .weight = grid({2, 1, 3}, -1, 2),
+                                  .stride = {3},
+                                  .padding = {1},
+                                  .output_padding = {2},
+                                  .groups = 2});
+  add_sample<ConvTranspose1d>(s, {.x = grid({2, 3}, -1, 1),
+                                  .weight = grid({2, 1, 2}, -1, 2),
+                                  .output_padding = {2},
+                                  .dilation = {3}});
 }
 
 Tensor ConvTranspose2d::compose(const Args& a) { return convolve_transposed(a, 2); }
 void ConvTranspose2d::samples(SampleList& s) {
   const Tensor x = grid({1, 2, 2, 3}, -1, 1);
-  add_sample<ConvTranspose2d>(s, {.x = x, .weight = grid({2, 2, 2, 2}, -1, 2), .bias = grid({2}, 0, 1)});
-  add_sample<ConvTranspose2d>(s, {.x = strided(x), .weight = grid({2, 1, 2, 3}, -1, 2), .stride = {2, 1}, .padding = {0, 1}, .output_padding = {1, 0}});
+  add_sample<ConvTranspose2d>(
+      s, {.x = x, .weight = grid({2, 2, 2, 2}, -1, 2), .bias = grid({2}, 0, 1)});
+  add_sample<ConvTranspose2d>(s, {.x = strided(x),
+                                  .weight = grid({2, 1, 2, 3}, -1, 2),
+                                  .stride = {2, 1},
+                                  .padding = {0, 1},
+                                  .output_padding = {1, 0}});
 }
 
 Tensor ConvTranspose3d::compose(const Args& a) { return convolve_transposed(a, 3); }
 void ConvTranspose3d::samples(SampleList& s) {
-  add_sample<ConvTranspose3d>(s, {.x = grid({1, 2, 2, 1, 2}, -1, 1), .weight = grid({2, 2, 2, 1, 2}, -1, 2), .bias = grid({2}, 0, 1), .stride = {1, 2, 1}});
+  add_sample<ConvTranspose3d>(s, {.x = grid({1, 2, 2, 1, 2}, -1, 1),
+                                  .weight = grid({2, 2, 2, 1, 2}, -1, 2),
+                                  .bias = grid({2}, 0, 1),
+                                  .stride = {1, 2, 1}});
 }
 
 OpFamily family_conv() {
-  return list_ops(OpList<Convolution, ConvolutionInput, ConvolutionWeight, Conv1d, Conv2d, Conv3d, ConvTranspose1d,
-                         ConvTranspose2d, ConvTranspose3d>{},
+  return list_ops(OpList<Convolution, ConvolutionInput, ConvolutionWeight, Conv1d, Conv2d, Conv3d,
+                         ConvTranspose1d, ConvTranspose2d, ConvTranspose3d>{},
                   "conv");
 }
 

@@ -27,7 +27,8 @@ struct Convolution : ConvGeometry {
     int64_t groups = 1;
   };
   static constexpr std::string_view name = "convolution";
-  static constexpr std::string_view doc = "A convolution of any number of dimensions, zeros around it given side by side.";
+  static constexpr std::string_view doc =
+      "A convolution of any number of dimensions, zeros around it given side by side.";
   static constexpr auto fields =
       std::tuple_cat(std::tuple{field("x", &Args::x, "[n, in, ...]"),
                                 field("weight", &Args::weight, "[out, in / groups, ...]"),
@@ -51,13 +52,14 @@ struct ConvolutionInput : ConvGeometry {
     int64_t groups = 1;
   };
   static constexpr std::string_view name = "convolution_input";
-  static constexpr std::string_view doc = "What a convolution's results say of an input of that size: its transpose.";
-  static constexpr auto fields =
-      std::tuple_cat(std::tuple{field("y", &Args::y, "[n, out, ...]"),
-                                field("weight", &Args::weight, "[out, in / groups, ...]"),
-                                field("bias", &Args::bias, "[in]"),
-                                field("size", &Args::size, "spatial sizes of the input").required()},
-                     geometry_fields<Args>());
+  static constexpr std::string_view doc =
+      "What a convolution's results say of an input of that size: its transpose.";
+  static constexpr auto fields = std::tuple_cat(
+      std::tuple{field("y", &Args::y, "[n, out, ...]"),
+                 field("weight", &Args::weight, "[out, in / groups, ...]"),
+                 field("bias", &Args::bias, "[in]"),
+                 field("size", &Args::size, "spatial sizes of the input").required()},
+      geometry_fields<Args>());
   static constexpr Autocast autocast = Autocast::lower;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& x);
@@ -75,11 +77,12 @@ struct ConvolutionWeight : ConvGeometry {
     int64_t groups = 1;
   };
   static constexpr std::string_view name = "convolution_weight";
-  static constexpr std::string_view doc = "What a convolution's input and results say of a kernel of that size.";
-  static constexpr auto fields =
-      std::tuple_cat(std::tuple{field("x", &Args::x, "[n, in, ...]"), field("y", &Args::y, "[n, out, ...]"),
-                                field("size", &Args::size, "spatial sizes of the kernel").required()},
-                     geometry_fields<Args>());
+  static constexpr std::string_view doc =
+      "What a convolution's input and results say of a kernel of that size.";
+  static constexpr auto fields = std::tuple_cat(
+      std::tuple{field("x", &Args::x, "[n, in, ...]"), field("y", &Args::y, "[n, out, ...]"),
+                 field("size", &Args::size, "spatial sizes of the kernel").required()},
+      geometry_fields<Args>());
   static constexpr Autocast autocast = Autocast::lower;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& w);
@@ -88,7 +91,8 @@ struct ConvolutionWeight : ConvGeometry {
   static void samples(SampleList& s);
 };
 
-// ---- what scripts call ---------------------------------------------------------------------------
+// ---- what scripts call
+// ---------------------------------------------------------------------------
 
 struct ConvNd {
   struct Args {
@@ -113,8 +117,10 @@ struct ConvNd {
 
 struct Conv1d : ConvNd {
   static constexpr std::string_view name = "conv1d";
-  static constexpr std::string_view doc = "The convolution (cross-correlation) of signals with kernels.";
-  static constexpr std::string_view example = "rille.conv1d(rille.ones(1, 2, 8), rille.ones(4, 2, 3))";
+  static constexpr std::string_view doc =
+      "The convolution (cross-correlation) of signals with kernels.";
+  static constexpr std::string_view example =
+      "rille.conv1d(rille.ones(1, 2, 8), rille.ones(4, 2, 3))";
   static constexpr auto fields = fields_of("[n, in, l] or [in, l]", "[out, in / groups, kl]");
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -122,19 +128,24 @@ struct Conv1d : ConvNd {
 
 struct Conv2d : ConvNd {
   static constexpr std::string_view name = "conv2d";
-  static constexpr std::string_view doc = "The convolution (cross-correlation) of images with kernels.";
+  static constexpr std::string_view doc =
+      "The convolution (cross-correlation) of images with kernels.";
   static constexpr std::string_view example =
       "rille.conv2d(rille.ones(1, 3, 8, 8), rille.ones(4, 3, 3, 3), { padding = 'same' })";
-  static constexpr auto fields = fields_of("[n, in, h, w] or [in, h, w]", "[out, in / groups, kh, kw]");
+  static constexpr auto fields =
+      fields_of("[n, in, h, w] or [in, h, w]", "[out, in / groups, kh, kw]");
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
 struct Conv3d : ConvNd {
   static constexpr std::string_view name = "conv3d";
-  static constexpr std::string_view doc = "The convolution (cross-correlation) of volumes with kernels.";
-  static constexpr std::string_view example = "rille.conv3d(rille.ones(1, 2, 4, 4, 4), rille.ones(3, 2, 2, 2, 2))";
-  static constexpr auto fields = fields_of("[n, in, d, h, w] or [in, d, h, w]", "[out, in / groups, kd, kh, kw]");
+  static constexpr std::string_view doc =
+      "The convolution (cross-correlation) of volumes with kernels.";
+  static constexpr std::string_view example =
+      "rille.conv3d(rille.ones(1, 2, 4, 4, 4), rille.ones(3, 2, 2, 2, 2))";
+  static constexpr auto fields =
+      fields_of("[n, in, d, h, w] or [in, d, h, w]", "[out, in / groups, kd, kh, kw]");
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -148,21 +159,23 @@ struct ConvTransposeNd {
     PerDim dilation = {1};
   };
   static constexpr auto fields_of(std::string_view x, std::string_view weight) {
-    return std::tuple{field("x", &Args::x, x),
-                      field("weight", &Args::weight, weight),
-                      field("bias", &Args::bias, "[out]"),
-                      field("stride", &Args::stride, "from window to window of the result"),
-                      field("padding", &Args::padding, "what is cut off on both sides of the result"),
-                      field("output_padding", &Args::output_padding, "more of the result at its end"),
-                      field("groups", &Args::groups, "of channels that don't mix"),
-                      field("dilation", &Args::dilation, "from element to element of a window")};
+    return std::tuple{
+        field("x", &Args::x, x),
+        field("weight", &Args::weight, weight),
+        field("bias", &Args::bias, "[out]"),
+        field("stride", &Args::stride, "from window to window of the result"),
+        field("padding", &Args::padding, "what is cut off on both sides of the result"),
+        field("output_padding", &Args::output_padding, "more of the result at its end"),
+        field("groups", &Args::groups, "of channels that don't mix"),
+        field("dilation", &Args::dilation, "from element to element of a window")};
   }
   static constexpr Autocast autocast = Autocast::lower;
 };
 
 struct ConvTranspose1d : ConvTransposeNd {
   static constexpr std::string_view name = "conv_transpose1d";
-  static constexpr std::string_view doc = "The transpose of conv1d: each element adds a scaled kernel to the result.";
+  static constexpr std::string_view doc =
+      "The transpose of conv1d: each element adds a scaled kernel to the result.";
   static constexpr std::string_view example =
       "rille.conv_transpose1d(rille.ones(1, 2, 4), rille.ones(2, 3, 2), { stride = 2 })";
   static constexpr auto fields = fields_of("[n, in, l] or [in, l]", "[in, out / groups, kl]");
@@ -172,20 +185,25 @@ struct ConvTranspose1d : ConvTransposeNd {
 
 struct ConvTranspose2d : ConvTransposeNd {
   static constexpr std::string_view name = "conv_transpose2d";
-  static constexpr std::string_view doc = "The transpose of conv2d: each element adds a scaled kernel to the result.";
+  static constexpr std::string_view doc =
+      "The transpose of conv2d: each element adds a scaled kernel to the result.";
   static constexpr std::string_view example =
       "rille.conv_transpose2d(rille.ones(1, 2, 4, 4), rille.ones(2, 3, 2, 2), { stride = 2 })";
-  static constexpr auto fields = fields_of("[n, in, h, w] or [in, h, w]", "[in, out / groups, kh, kw]");
+  static constexpr auto fields =
+      fields_of("[n, in, h, w] or [in, h, w]", "[in, out / groups, kh, kw]");
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
 struct ConvTranspose3d : ConvTransposeNd {
   static constexpr std::string_view name = "conv_transpose3d";
-  static constexpr std::string_view doc = "The transpose of conv3d: each element adds a scaled kernel to the result.";
+  static constexpr std::string_view doc =
+      "The transpose of conv3d: each element adds a scaled kernel to the result.";
   static constexpr std::string_view example =
-      "rille.conv_transpose3d(rille.ones(1, 2, 2, 2, 2), rille.ones(2, 3, 2, 2, 2), { stride = 2 })";
-  static constexpr auto fields = fields_of("[n, in, d, h, w] or [in, d, h, w]", "[in, out / groups, kd, kh, kw]");
+      "rille.conv_transpose3d(rille.ones(1, 2, 2, 2, 2), rille.ones(2, 3, 2, 2, 2), { stride = 2 "
+      "})";
+  static constexpr auto fields =
+      fields_of("[n, in, d, h, w] or [in, d, h, w]", "[in, out / groups, kd, kh, kw]");
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

@@ -19,7 +19,8 @@ namespace {
 
 DType accumulator(DType d) { return d == DType::f64 ? DType::f64 : DType::f32; }
 
-// ---- checks of the op that scripts call ---------------------------------------------------------------
+// ---- checks of the op that scripts call
+// ---------------------------------------------------------------
 
 int64_t class_count(const Tensor& x) { return x.size(x.rank() == 1 ? 0 : 1); }
 
@@ -35,11 +36,16 @@ void check_weight(const std::optional<Tensor>& weight, int64_t classes) {
     throw shape_error("'weight' must have one value for each of {} classes, got shape {}", classes,
                       to_string(weight->shape()))
         .of("x", "weight");
-  if (!weight->is_float()) throw dtype_error("'weight' must be a float tensor, got {}", name(weight->dtype())).of("weight");
+  if (!weight->is_float())
+    throw dtype_error("'weight' must be a float tensor, got {}", name(weight->dtype()))
+        .of("weight");
 }
 
 void check(const CrossEntropy::Args& a) {
-  if (!a.x.is_float()) throw dtype_error("'x' must be a float tensor, got {}", name(a.x.dtype())).of("x").hint("x:to 'f32'");
+  if (!a.x.is_float())
+    throw dtype_error("'x' must be a float tensor, got {}", name(a.x.dtype()))
+        .of("x")
+        .hint("x:to 'f32'");
   if (a.x.rank() == 0) throw shape_error("'x' must have a dim of classes, got one number").of("x");
   if (a.label_smoothing < 0 || a.label_smoothing > 1)
     throw arg_error("'label_smoothing' must be between 0 and 1, got {}", a.label_smoothing);
@@ -47,10 +53,12 @@ void check(const CrossEntropy::Args& a) {
   if (a.target.is_float() && a.target.shape() == a.x.shape()) return;
   const DType d = a.target.dtype();
   if (d != DType::i64 && d != DType::i32)
-    throw dtype_error("'target' must be i64 or i32, got {}", name(d)).of("x", "target").hint("target:to 'i64'");
+    throw dtype_error("'target' must be i64 or i32, got {}", name(d))
+        .of("x", "target")
+        .hint("target:to 'i64'");
   if (a.target.shape() != without_classes(a.x.shape()))
-    throw shape_error("'target' must have shape {}, got {}", to_string(without_classes(a.x.shape())),
-                      to_string(a.target.shape()))
+    throw shape_error("'target' must have shape {}, got {}",
+                      to_string(without_classes(a.x.shape())), to_string(a.target.shape()))
         .of("x", "target");
 }
 
@@ -67,7 +75,8 @@ Tensor as_rows(const Tensor& x) {
   return reshape(last, {rows, class_count(x)});
 }
 
-// ---- in other ops -------------------------------------------------------------------------------------
+// ---- in other ops
+// -------------------------------------------------------------------------------------
 
 Tensor sum_classes(const Tensor& x) { return call<Sum>({.x = x, .dims = {1}}); }
 Tensor total(const Tensor& x) { return call<Sum>({.x = x}); }
@@ -93,7 +102,8 @@ Tensor mean_of(const Tensor& losses, const Tensor& weight, const Tensor& ignored
   return total(losses) / masked_fill(total(weight), none, 1);
 }
 
-Tensor finish(const Tensor& losses, LossReduction r, const Tensor& weight, const Tensor& ignored, DType d) {
+Tensor finish(const Tensor& losses, LossReduction r, const Tensor& weight, const Tensor& ignored,
+              DType d) {
   if (r == LossReduction::none) return cast(losses, d);
   return cast(r == LossReduction::sum ? total(losses) : mean_of(losses, weight, ignored), d);
 }
@@ -124,7 +134,8 @@ Tensor CrossEntropy::compose(const Args& a) {
     y = against_probabilities(a, x, as_rows(a.target));
   } else {
     const Tensor target = reshape(cast(a.target, DType::i64), {x.size(0)});
-    const CrossEntropyRows::Args rows{x, target, a.weight, a.ignore, a.label_smoothing, a.reduction, a.dtype};
+    const CrossEntropyRows::Args rows{x,           target, a.weight, a.ignore, a.label_smoothing,
+                                      a.reduction, a.dtype};
     // The fused one gives the weight no gradient.
     const bool composed = a.weight && a.weight->needs_grad() && Context::current().grad();
     y = composed ? CrossEntropyRows::compose(rows) : call<CrossEntropyRows>(rows);
@@ -134,18 +145,30 @@ Tensor CrossEntropy::compose(const Args& a) {
 void CrossEntropy::samples(SampleList& s) {
   using R = LossReduction;
   add_sample<CrossEntropy>(s, {.x = grid({4, 3}, -2, 2), .target = ids({4}, 3)});
-  add_sample<CrossEntropy>(s, {.x = grid({2, 3, 2, 2}, -2, 2), .target = ids({2, 2, 2}, 3), .ignore = 1, .reduction = R::none});
-  add_sample<CrossEntropy>(s, {.x = grid({3}, -2, 2), .target = ids({}, 3), .label_smoothing = 0.1});
-  add_sample<CrossEntropy>(s, {.x = strided(grid({4, 3}, -2, 2)), .target = cast(ids({4}, 3), DType::i32),
-                               .weight = grid({3}, 0.5, 1.5), .ignore = 2, .label_smoothing = 0.2});
+  add_sample<CrossEntropy>(s, {.x = grid({2, 3, 2, 2}, -2, 2),
+                               .target = ids({2, 2, 2}, 3),
+                               .ignore = 1,
+                               .reduction = R::none});
+  add_sample<CrossEntropy>(s,
+                           {.x = grid({3}, -2, 2), .target = ids({}, 3), .label_smoothing = 0.1});
+  add_sample<CrossEntropy>(s, {.x = strided(grid({4, 3}, -2, 2)),
+                               .target = cast(ids({4}, 3), DType::i32),
+                               .weight = grid({3}, 0.5, 1.5),
+                               .ignore = 2,
+                               .label_smoothing = 0.2});
   add_sample<CrossEntropy>(s, {.x = grid({3, 3}, -2, 2), .target = ids({3}, 1), .ignore = 0});
-  add_sample<CrossEntropy>(s, {.x = grid({0, 3}, -2, 2), .target = ids({0}, 3), .reduction = R::sum});
-  add_sample<CrossEntropy>(s, {.x = grid({2, 3, 2}, -2, 2), .target = grid({2, 3, 2}, 0.1, 0.6),
-                               .weight = grid({3}, 0.5, 1.5), .label_smoothing = 0.1});
-  add_sample<CrossEntropy>(s, {.x = grid({2, 3}, -2, 2), .target = grid({2, 3}, 0.1, 0.6), .reduction = R::none});
+  add_sample<CrossEntropy>(s,
+                           {.x = grid({0, 3}, -2, 2), .target = ids({0}, 3), .reduction = R::sum});
+  add_sample<CrossEntropy>(s, {.x = grid({2, 3, 2}, -2, 2),
+                               .target = grid({2, 3, 2}, 0.1, 0.6),
+                               .weight = grid({3}, 0.5, 1.5),
+                               .label_smoothing = 0.1});
+  add_sample<CrossEntropy>(
+      s, {.x = grid({2, 3}, -2, 2), .target = grid({2, 3}, 0.1, 0.6), .reduction = R::none});
 }
 
-// ---- the fused op -------------------------------------------------------------------------------------
+// ---- the fused op
+// -------------------------------------------------------------------------------------
 
 namespace {
 
@@ -185,17 +208,19 @@ void CrossEntropyRows::cpu(const Args& a, Tensor& y, Saved* saved) {
   const DType wide = accumulator(a.x.dtype());
   const Tensor losses = Tensor::empty({o.raw.rows}, wide);
   if (saved) *saved = {Tensor::empty({o.raw.rows}, wide), Tensor::empty({}, wide)};
-  const auto totals =
-      cpu::cross_entropy(o.x.dtype(), o.x.data(), o.raw, losses.data(), saved ? saved->lse.data() : nullptr);
+  const auto totals = cpu::cross_entropy(o.x.dtype(), o.x.data(), o.raw, losses.data(),
+                                         saved ? saved->lse.data() : nullptr);
   if (totals.bad_row >= 0)
-    throw index_error("target {} at position {} is no class: there are {}", o.raw.targets[totals.bad_row],
-                      totals.bad_row + 1, o.raw.classes)
+    throw index_error("target {} at position {} is no class: there are {}",
+                      o.raw.targets[totals.bad_row], totals.bad_row + 1, o.raw.classes)
         .of("x", "target")
         .hint("class ids count from 0");
   const double divisor = totals.counted == 0 ? 1 : totals.weight;
   if (saved) fill(saved->total, divisor);
-  if (a.reduction == LossReduction::none) copy_(y, losses);
-  else fill(y, a.reduction == LossReduction::sum ? sum_of(losses) : sum_of(losses) / divisor);
+  if (a.reduction == LossReduction::none)
+    copy_(y, losses);
+  else
+    fill(y, a.reduction == LossReduction::sum ? sum_of(losses) : sum_of(losses) / divisor);
 }
 Tensor CrossEntropyRows::compose(const Args& a) {
   const DType d = a.dtype.value_or(a.x.dtype()), wide = accumulator(d);
@@ -212,18 +237,23 @@ Tensor CrossEntropyRows::compose(const Args& a) {
 CrossEntropyRows::Args CrossEntropyRows::grad(const Back<CrossEntropyRows>& b) {
   Tensor scale = cast(b.dy, b.saved.lse.dtype());
   if (b.a.reduction == LossReduction::mean) scale = scale / b.saved.total;
-  return {.x = call<CrossEntropyGrad>(
-              {b.a.x, b.a.target, b.saved.lse, scale, b.a.weight, b.a.ignore, b.a.label_smoothing})};
+  return {.x = call<CrossEntropyGrad>({b.a.x, b.a.target, b.saved.lse, scale, b.a.weight,
+                                       b.a.ignore, b.a.label_smoothing})};
 }
 void CrossEntropyRows::samples(SampleList& s) {
   using R = LossReduction;
   const Tensor weight = cast(grid({3}, 0.5, 1.5), DType::f32);
   add_sample<CrossEntropyRows>(s, {.x = grid({4, 3}, -2, 2), .target = ids({4}, 3)});
-  add_sample<CrossEntropyRows>(s, {.x = grid({4, 3}, -2, 2), .target = ids({4}, 3), .ignore = 1, .reduction = R::none});
-  add_sample<CrossEntropyRows>(s, {.x = strided(grid({4, 3}, -2, 2)), .target = ids({4}, 3), .weight = weight,
-                                   .ignore = 2, .label_smoothing = 0.2});
+  add_sample<CrossEntropyRows>(
+      s, {.x = grid({4, 3}, -2, 2), .target = ids({4}, 3), .ignore = 1, .reduction = R::none});
+  add_sample<CrossEntropyRows>(s, {.x = strided(grid({4, 3}, -2, 2)),
+                                   .target = ids({4}, 3),
+                                   .weight = weight,
+                                   .ignore = 2,
+                                   .label_smoothing = 0.2});
   add_sample<CrossEntropyRows>(s, {.x = grid({3, 3}, -2, 2), .target = ids({3}, 1), .ignore = 0});
-  add_sample<CrossEntropyRows>(s, {.x = grid({0, 3}, -2, 2), .target = ids({0}, 3), .reduction = R::sum});
+  add_sample<CrossEntropyRows>(
+      s, {.x = grid({0, 3}, -2, 2), .target = ids({0}, 3), .reduction = R::sum});
 }
 
 Meta CrossEntropyGrad::infer(const Args& a) { return meta_of(a.x.shape(), a.x.dtype(), a.x); }
@@ -231,7 +261,8 @@ void CrossEntropyGrad::cpu(const Args& a, Tensor& dx) {
   const NoGrad quiet;
   const Operands o(a);
   const Tensor lse = contiguous(a.lse), scale = contiguous(a.scale);
-  cpu::cross_entropy_backward(o.x.dtype(), o.x.data(), o.raw, lse.data(), scale.data(), scale.rank() > 0, dx.data());
+  cpu::cross_entropy_backward(o.x.dtype(), o.x.data(), o.raw, lse.data(), scale.data(),
+                              scale.rank() > 0, dx.data());
 }
 Tensor CrossEntropyGrad::compose(const Args& a) {
   const DType wide = accumulator(a.x.dtype());

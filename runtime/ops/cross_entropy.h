@@ -6,7 +6,9 @@
 namespace rille {
 
 enum class LossReduction { mean, sum, none };
-constexpr std::array<std::string_view, 3> names_of(LossReduction) { return {"mean", "sum", "none"}; }
+constexpr std::array<std::string_view, 3> names_of(LossReduction) {
+  return {"mean", "sum", "none"};
+}
 
 struct CrossEntropy {
   struct Args {
@@ -19,14 +21,17 @@ struct CrossEntropy {
   };
   static constexpr std::string_view name = "cross_entropy";
   static constexpr std::string_view doc =
-      "-log softmax(x) of the target class, averaged; classes are dim 2 (dim 1 of a single row). Where "
+      "-log softmax(x) of the target class, averaged; classes are dim 2 (dim 1 of a single row). "
+      "Where "
       "every target is ignored the loss is 0.";
   static constexpr std::string_view example =
       "rille.cross_entropy(rille.tensor{{1, 2, 3}}, rille.tensor({0}, { dtype = 'i64' }))";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "[classes], [n, classes] or [n, classes, ...]"),
-      field("target", &Args::target, "ids from 0 without the dim of classes, or probabilities like x"),
-      field("weight", &Args::weight, "of each class"), field("ignore", &Args::ignore, "target id to leave out"),
+      field("target", &Args::target,
+            "ids from 0 without the dim of classes, or probabilities like x"),
+      field("weight", &Args::weight, "of each class"),
+      field("ignore", &Args::ignore, "target id to leave out"),
       field("label_smoothing", &Args::label_smoothing, "share spread over all classes, 0 to 1"),
       field("reduction", &Args::reduction, "what becomes of the single losses"),
       field("dtype", &Args::dtype, "of the result; default: that of x")};
@@ -45,15 +50,19 @@ struct CrossEntropyRows {
     LossReduction reduction = LossReduction::mean;
     std::optional<DType> dtype = {};
   };
-  struct Saved { Tensor lse, total; };  // total: what a mean divides by
+  struct Saved {
+    Tensor lse, total;
+  };  // total: what a mean divides by
   static constexpr std::string_view name = "cross_entropy_rows";
   static constexpr std::string_view doc = "Cross-entropy of a matrix of logits against class ids.";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "[n, classes]").saved(), field("target", &Args::target, "[n], i64").saved(),
-      field("weight", &Args::weight, "of each class").saved(), field("ignore", &Args::ignore, "target id to leave out"),
-      field("label_smoothing", &Args::label_smoothing, "share spread over all classes"),
-      field("reduction", &Args::reduction, "what becomes of the single losses"),
-      field("dtype", &Args::dtype, "of the result")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "[n, classes]").saved(),
+                 field("target", &Args::target, "[n], i64").saved(),
+                 field("weight", &Args::weight, "of each class").saved(),
+                 field("ignore", &Args::ignore, "target id to leave out"),
+                 field("label_smoothing", &Args::label_smoothing, "share spread over all classes"),
+                 field("reduction", &Args::reduction, "what becomes of the single losses"),
+                 field("dtype", &Args::dtype, "of the result")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* saved);
@@ -72,11 +81,14 @@ struct CrossEntropyGrad {
   };
   static constexpr std::string_view name = "cross_entropy_grad";
   static constexpr std::string_view doc = "The gradient of cross_entropy_rows.";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "[n, classes]"), field("target", &Args::target, "[n], i64"),
-      field("lse", &Args::lse, "logsumexp of each row"), field("scale", &Args::scale, "of each row, or of all"),
-      field("weight", &Args::weight, "of each class"), field("ignore", &Args::ignore, "target id to leave out"),
-      field("label_smoothing", &Args::label_smoothing, "share spread over all classes")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "[n, classes]"),
+                 field("target", &Args::target, "[n], i64"),
+                 field("lse", &Args::lse, "logsumexp of each row"),
+                 field("scale", &Args::scale, "of each row, or of all"),
+                 field("weight", &Args::weight, "of each class"),
+                 field("ignore", &Args::ignore, "target id to leave out"),
+                 field("label_smoothing", &Args::label_smoothing, "share spread over all classes")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& dx);

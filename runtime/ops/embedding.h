@@ -14,15 +14,19 @@ struct Embedding {
   };
   static constexpr std::string_view name = "embedding";
   static constexpr std::string_view doc =
-      "The rows of weight that ids name. With max_norm, rows that are looked up and longer are first "
+      "The rows of weight that ids name. With max_norm, rows that are looked up and longer are "
+      "first "
       "shortened in place.";
   static constexpr std::string_view example =
       "rille.embedding(rille.tensor({0, 2}, { dtype = 'i64' }), rille.ones(3, 4))";
-  static constexpr auto fields = std::tuple{
-      field("ids", &Args::ids, "ids from 0, of any shape").saved(), field("weight", &Args::weight, "[count, width]"),
-      field("padding", &Args::padding, "id whose row takes no gradient"),
-      field("max_norm", &Args::max_norm, "longest a row may be"), field("norm", &Args::norm, "the p of max_norm"),
-      field("scale_by_frequency", &Args::scale_by_frequency, "divide gradients by how often an id occurs")};
+  static constexpr auto fields =
+      std::tuple{field("ids", &Args::ids, "ids from 0, of any shape").saved(),
+                 field("weight", &Args::weight, "[count, width]"),
+                 field("padding", &Args::padding, "id whose row takes no gradient"),
+                 field("max_norm", &Args::max_norm, "longest a row may be"),
+                 field("norm", &Args::norm, "the p of max_norm"),
+                 field("scale_by_frequency", &Args::scale_by_frequency,
+                       "divide gradients by how often an id occurs")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -43,7 +47,8 @@ struct EmbeddingGrad {
   static constexpr std::string_view doc = "The gradient of embedding.";
   static constexpr auto fields = std::tuple{
       field("dy", &Args::dy, "gradient of the result"), field("ids", &Args::ids, "ids from 0"),
-      field("count", &Args::count, "rows of the table"), field("padding", &Args::padding, "id to leave out"),
+      field("count", &Args::count, "rows of the table"),
+      field("padding", &Args::padding, "id to leave out"),
       field("scale_by_frequency", &Args::scale_by_frequency, "divide by how often an id occurs")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);

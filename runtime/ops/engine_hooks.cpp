@@ -45,7 +45,8 @@ Tensor fit_gradient(Tensor dx, const Tensor& x, std::string_view op) {
     const int extra = dx.rank() - x.rank();
     for (int d = 0; d < dx.rank(); ++d) {
       const bool repeated = d < extra || (x.shape()[d - extra] == 1 && dx.shape()[d] != 1);
-      if (repeated) dims.list.push_back(d);
+      if (repeated)
+        dims.list.push_back(d);
       else if (d >= extra && x.shape()[d - extra] != dx.shape()[d])
         throw internal_error("the gradient of {} has shape {} for an argument of {}", op,
                              to_string(dx.shape()), to_string(x.shape()));

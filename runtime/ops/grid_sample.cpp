@@ -21,7 +21,8 @@ namespace {
 
 using Padding = GridSample::Padding;
 
-// ---- coordinates ---------------------------------------------------------------------------------
+// ---- coordinates
+// ---------------------------------------------------------------------------------
 
 Tensor clamped(const Tensor& v, double low, double high) {
   return call<Clamp>({.x = v, .min = Tensor::number(low), .max = Tensor::number(high)});
@@ -42,7 +43,9 @@ Tensor reflected(const Tensor& v, double low, double high) {
 Tensor bounded(const Tensor& v, int64_t n, Padding padding, bool align) {
   if (padding == Padding::zeros) return v;
   const double last = static_cast<double>(n - 1);
-  const Tensor inside = padding == Padding::border ? v : align ? reflected(v, 0, last) : reflected(v, -0.5, last + 0.5);
+  const Tensor inside = padding == Padding::border ? v
+                        : align                    ? reflected(v, 0, last)
+                                                   : reflected(v, -0.5, last + 0.5);
   return clamped(inside, 0, last);
 }
 
@@ -52,7 +55,8 @@ Tensor placed(const Tensor& g, int64_t n, bool align) {
   return align ? (g + 1.0) * ((size - 1) / 2) : ((g + 1.0) * size - 1.0) / 2.0;
 }
 
-// ---- taps ----------------------------------------------------------------------------------------
+// ---- taps
+// ----------------------------------------------------------------------------------------
 
 // Along one dim: whole places and what each weighs.
 struct Tap {
@@ -91,7 +95,8 @@ Tensor times(const Tensor& a, const Tensor& b) { return !a ? b : !b ? a : a * b;
 class Sampler {
  public:
   explicit Sampler(const Tensor& x, const Shape& out) : x_(x), out_(out) {
-    flat_ = reshape(x, {x.size(0), x.size(1), checked_numel(Shape(x.shape().begin() + 2, x.shape().end()))});
+    flat_ = reshape(
+        x, {x.size(0), x.size(1), checked_numel(Shape(x.shape().begin() + 2, x.shape().end()))});
   }
 
   Tensor at(const std::vector<const Tap*>& taps) const {
@@ -103,17 +108,22 @@ class Sampler {
       weight = times(weight, tap.weight);
       const NoGrad constant;
       const Tensor last = Tensor::number(static_cast<double>(n - 1));
-      const Tensor here = cast(call<LogicalAnd>({.x = call<Ge>({.x = tap.at, .y = Tensor::number(0.0)}),
-                                                 .y = call<Le>({.x = tap.at, .y = last})}),
-                               x_.dtype());
+      const Tensor here =
+          cast(call<LogicalAnd>({.x = call<Ge>({.x = tap.at, .y = Tensor::number(0.0)}),
+                                 .y = call<Le>({.x = tap.at, .y = last})}),
+               x_.dtype());
       inside = times(inside, here);
       // Where a coordinate is nan or far outside, any id will do: its weight is 0, or nan.
-      const Tensor finite = call<Where>({.condition = call<Ge>({.x = tap.at, .y = Tensor::number(0.0)}), .x = tap.at, .y = Tensor::number(0.0)});
+      const Tensor finite =
+          call<Where>({.condition = call<Ge>({.x = tap.at, .y = Tensor::number(0.0)}),
+                       .x = tap.at,
+                       .y = Tensor::number(0.0)});
       const Tensor id = cast(clamped(finite, 0, static_cast<double>(n - 1)), DType::i64);
       ids = d == 0 ? id : ids * Tensor::number(n) + id;
     }
     const int64_t points = checked_numel(out_);
-    const Tensor where = expand(reshape(ids, {x_.size(0), 1, points}), {x_.size(0), x_.size(1), points});
+    const Tensor where =
+        expand(reshape(ids, {x_.size(0), 1, points}), {x_.size(0), x_.size(1), points});
     const Tensor values = gather(flat_, -1, cast(where, DType::i64));
     return values * reshape(times(weight, inside), {x_.size(0), 1, points});
   }
@@ -125,15 +135,23 @@ class Sampler {
 
 void check(const GridSample::Args& a) {
   const int dims = a.x.rank() - 2;
-  if (dims != 2 && dims != 3) throw shape_error("needs [n, c, h, w] or [n, c, d, h, w], got shape {}", to_string(a.x.shape())).of("x");
+  if (dims != 2 && dims != 3)
+    throw shape_error("needs [n, c, h, w] or [n, c, d, h, w], got shape {}", to_string(a.x.shape()))
+        .of("x");
   if (a.grid.rank() != dims + 2 || a.grid.size(-1) != dims)
-    throw shape_error("needs a grid of {} dims, the last of size {}, got shape {}", dims + 2, dims, to_string(a.grid.shape())).of("x", "grid");
-  if (a.grid.size(0) != a.x.size(0)) throw shape_error("batches differ: {} and {}", a.x.size(0), a.grid.size(0)).of("x", "grid");
-  if (a.x.dtype() != a.grid.dtype()) throw dtype_error("dtypes differ: {} and {}", name(a.x.dtype()), name(a.grid.dtype())).of("x", "grid");
+    throw shape_error("needs a grid of {} dims, the last of size {}, got shape {}", dims + 2, dims,
+                      to_string(a.grid.shape()))
+        .of("x", "grid");
+  if (a.grid.size(0) != a.x.size(0))
+    throw shape_error("batches differ: {} and {}", a.x.size(0), a.grid.size(0)).of("x", "grid");
+  if (a.x.dtype() != a.grid.dtype())
+    throw dtype_error("dtypes differ: {} and {}", name(a.x.dtype()), name(a.grid.dtype()))
+        .of("x", "grid");
   if (!a.x.is_float()) throw dtype_error("needs a float tensor, got {}", name(a.x.dtype())).of("x");
   for (int d = 0; d < dims; ++d)
     if (a.x.size(d + 2) == 0) throw shape_error("dim {} is empty", d + 3).of("x");
-  if (a.mode == GridSample::Mode::bicubic && dims == 3) throw arg_error("mode 'bicubic' is for images, not for volumes");
+  if (a.mode == GridSample::Mode::bicubic && dims == 3)
+    throw arg_error("mode 'bicubic' is for images, not for volumes");
 }
 
 }  // namespace
@@ -148,7 +166,8 @@ Tensor GridSample::compose(const Args& given) {
   const int dims = a.x.rank() - 2;
   const Shape out(a.grid.shape().begin() + 1, a.grid.shape().end() - 1);
   std::vector<Line> lines;
-  for (int k = 0; k < dims; ++k) lines.push_back(taps_along(select(a.grid, -1, dims - 1 - k), a.x.size(k + 2), a));
+  for (int k = 0; k < dims; ++k)
+    lines.push_back(taps_along(select(a.grid, -1, dims - 1 - k), a.x.size(k + 2), a));
   const Sampler sampler(a.x, out);
   const size_t each = lines[0].size();
   size_t all = 1;
@@ -170,15 +189,23 @@ void GridSample::samples(SampleList& s) {
   const Tensor x = grid({1, 2, 3, 4}, -1, 1), at = grid({1, 2, 3, 2}, -1.25, 1.13);
   const Tensor inside = grid({1, 2, 2, 2}, -0.53, 0.61);
   add_sample<GridSample>(s, {.x = x, .grid = at});
-  add_sample<GridSample>(s, {.x = x, .grid = at, .padding_mode = Padding::border, .align_corners = true});
-  add_sample<GridSample>(s, {.x = strided(x), .grid = strided(at), .padding_mode = Padding::reflection});
+  add_sample<GridSample>(
+      s, {.x = x, .grid = at, .padding_mode = Padding::border, .align_corners = true});
+  add_sample<GridSample>(
+      s, {.x = strided(x), .grid = strided(at), .padding_mode = Padding::reflection});
   add_sample<GridSample>(s, {.x = x, .grid = at, .mode = Mode::nearest});
   add_sample<GridSample>(s, {.x = x, .grid = inside, .mode = Mode::bicubic});
-  add_sample<GridSample>(s, {.x = x, .grid = at, .mode = Mode::bicubic, .padding_mode = Padding::reflection, .align_corners = true});
-  add_sample<GridSample>(s, {.x = grid({1, 1, 2, 3, 2}, -1, 1), .grid = grid({1, 1, 2, 2, 3}, -0.83, 0.71)});
+  add_sample<GridSample>(s, {.x = x,
+                             .grid = at,
+                             .mode = Mode::bicubic,
+                             .padding_mode = Padding::reflection,
+                             .align_corners = true});
+  add_sample<GridSample>(
+      s, {.x = grid({1, 1, 2, 3, 2}, -1, 1), .grid = grid({1, 1, 2, 2, 3}, -0.83, 0.71)});
 }
 
-// ---- affine_grid ---------------------------------------------------------------------------------
+// ---- affine_grid
+// ---------------------------------------------------------------------------------
 
 namespace {
 
@@ -192,18 +219,24 @@ Tensor coordinates(int64_t n, int dim, int dims, bool align, const Tensor& like)
   Shape s = Dims::filled(dims, 1);
   s[dim] = n;
   const Tensor t = Tensor::of(v, s, like.dtype());
-  return like.is_meta() ? Tensor::empty(s, like.dtype(), like.device()) : to_device(t, like.device());
+  return like.is_meta() ? Tensor::empty(s, like.dtype(), like.device())
+                        : to_device(t, like.device());
 }
 
 }  // namespace
 
 Tensor AffineGrid::compose(const Args& a) {
   const int dims = a.size.list.size() - 2;
-  if (dims != 2 && dims != 3) throw arg_error("'size' must be [n, c, h, w] or [n, c, d, h, w], got {}", to_string(a.size.list));
+  if (dims != 2 && dims != 3)
+    throw arg_error("'size' must be [n, c, h, w] or [n, c, d, h, w], got {}",
+                    to_string(a.size.list));
   const int64_t n = a.size.list[0];
   if (a.theta.shape() != Shape{n, dims, dims + 1})
-    throw shape_error("needs theta {}, got shape {}", to_string(Shape{n, dims, dims + 1}), to_string(a.theta.shape())).of("theta");
-  if (!a.theta.is_float()) throw dtype_error("needs a float tensor, got {}", rille::name(a.theta.dtype())).of("theta");
+    throw shape_error("needs theta {}, got shape {}", to_string(Shape{n, dims, dims + 1}),
+                      to_string(a.theta.shape()))
+        .of("theta");
+  if (!a.theta.is_float())
+    throw dtype_error("needs a float tensor, got {}", rille::name(a.theta.dtype())).of("theta");
   const Shape out(a.size.list.begin() + 2, a.size.list.end());
   for (const int64_t m : out)
     if (m < 1) throw arg_error("'size' must be positive, got {}", to_string(a.size.list));
@@ -211,7 +244,8 @@ Tensor AffineGrid::compose(const Args& a) {
   {
     const NoGrad constant;
     std::vector<Tensor> parts;
-    for (int d = dims - 1; d >= 0; --d) parts.push_back(expand(coordinates(out[d], d, dims, a.align_corners, a.theta), out));
+    for (int d = dims - 1; d >= 0; --d)
+      parts.push_back(expand(coordinates(out[d], d, dims, a.align_corners, a.theta), out));
     parts.push_back(expand(coordinates(1, 0, dims, true, a.theta) + 1.0, out));
     base = reshape(stack(parts, -1), {checked_numel(out), dims + 1});
   }
@@ -222,7 +256,8 @@ Tensor AffineGrid::compose(const Args& a) {
 }
 void AffineGrid::samples(SampleList& s) {
   add_sample<AffineGrid>(s, {.theta = grid({2, 2, 3}, -1, 1), .size = {2, 1, 2, 3}});
-  add_sample<AffineGrid>(s, {.theta = grid({1, 3, 4}, -1, 1), .size = {1, 1, 2, 1, 2}, .align_corners = true});
+  add_sample<AffineGrid>(
+      s, {.theta = grid({1, 3, 4}, -1, 1), .size = {1, 1, 2, 1, 2}, .align_corners = true});
 }
 
 }  // namespace rille

@@ -14,7 +14,8 @@
 namespace rille {
 namespace {
 
-// ---- checks --------------------------------------------------------------------------------------
+// ---- checks
+// --------------------------------------------------------------------------------------
 
 DType product_type(const Tensor& x, const Tensor& y, const char* x_name, const char* y_name) {
   if (x.dtype() != y.dtype())
@@ -26,15 +27,19 @@ DType product_type(const Tensor& x, const Tensor& y, const char* x_name, const c
 }
 
 void check_inner(int64_t left, int64_t right, const char* x_name, const char* y_name) {
-  if (left != right) throw shape_error("inner sizes differ: {} and {}", left, right).of(x_name, y_name);
+  if (left != right)
+    throw shape_error("inner sizes differ: {} and {}", left, right).of(x_name, y_name);
 }
 
 void check_rank(const Tensor& t, int rank, const char* what, const char* field) {
-  if (t.rank() != rank) throw shape_error("needs {}, got shape {}", what, to_string(t.shape())).of(field);
+  if (t.rank() != rank)
+    throw shape_error("needs {}, got shape {}", what, to_string(t.shape())).of(field);
 }
 void check_vector(const Tensor& t, const char* field) { check_rank(t, 1, "a vector", field); }
 void check_matrix(const Tensor& t, const char* field) { check_rank(t, 2, "a matrix", field); }
-void check_batch(const Tensor& t, const char* field) { check_rank(t, 3, "a batch of matrices", field); }
+void check_batch(const Tensor& t, const char* field) {
+  check_rank(t, 3, "a batch of matrices", field);
+}
 
 void check_batches(const Tensor& x, const Tensor& y) {
   check_batch(x, "x");
@@ -43,7 +48,8 @@ void check_batches(const Tensor& x, const Tensor& y) {
     throw shape_error("batches differ: {} and {}", x.size(0), y.size(0)).of("x", "y");
 }
 
-// ---- one product through cpu::gemm ---------------------------------------------------------------
+// ---- one product through cpu::gemm
+// ---------------------------------------------------------------
 
 // A tensor of matrices as gemm takes it; `t` is a row-major copy where the strides don't fit.
 struct Operand {
@@ -127,7 +133,9 @@ void product(const Tensor& x, const Tensor& y, const Tensor& out, double alpha =
       rest /= runs[i].n;
       at_x += step * runs[i].x, at_y += step * runs[i].y, at_out += step * runs[i].out;
     }
-    auto moved = [&](const Tensor& t, int64_t by) { return static_cast<char*>(t.data()) + by * item; };
+    auto moved = [&](const Tensor& t, int64_t by) {
+      return static_cast<char*>(t.data()) + by * item;
+    };
     cpu::gemm(out.dtype(), g, moved(a.t, at_x), moved(b.t, at_y), moved(out, at_out), bias);
   }
 }
@@ -139,7 +147,9 @@ Tensor as_row(const Tensor& t) {
 Tensor as_column(const Tensor& t) {
   return t.rank() > 1 ? t : t.alias({t.size(0), 1}, {t.strides()[0], 1}, t.offset());
 }
-Tensor as_shape(const Tensor& t, const Shape& s) { return t.alias(s, contiguous_strides(s), t.offset()); }
+Tensor as_shape(const Tensor& t, const Shape& s) {
+  return t.alias(s, contiguous_strides(s), t.offset());
+}
 
 Tensor with_rows(const Tensor& t) { return t.rank() > 1 ? t : unsqueeze(t, 0); }
 Tensor with_columns(const Tensor& t) { return t.rank() > 1 ? t : unsqueeze(t, 1); }
@@ -154,7 +164,8 @@ Tensor rows(const Tensor& t) {
 
 Tensor matmul(const Tensor& x, const Tensor& y) { return call<Matmul>({.x = x, .y = y}); }
 
-// ---- matmul --------------------------------------------------------------------------------------
+// ---- matmul
+// --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -167,7 +178,8 @@ Shape matmul_shape(const Shape& x, const Shape& y) {
   try {
     out = broadcast(outer(x), outer(y));
   } catch (Error& e) {
-    throw shape_error("batch dims don't broadcast: {} and {}", to_string(outer(x)), to_string(outer(y)))
+    throw shape_error("batch dims don't broadcast: {} and {}", to_string(outer(x)),
+                      to_string(outer(y)))
         .of("x", "y");
   }
   if (x.size() > 1) out.push_back(x[x.size() - 2]);
@@ -208,7 +220,9 @@ Matmul::Args Matmul::grad(const Back<Matmul>& b) {
   return g;
 }
 void Matmul::samples(SampleList& s) {
-  auto add = [&](Tensor x, Tensor y) { add_sample<Matmul>(s, {.x = std::move(x), .y = std::move(y)}); };
+  auto add = [&](Tensor x, Tensor y) {
+    add_sample<Matmul>(s, {.x = std::move(x), .y = std::move(y)});
+  };
   add(grid({2, 3}, -1, 1), grid({3, 4}, -1, 2));
   add(strided(grid({2, 3}, -1, 1)), strided(grid({3, 4}, -1, 2)));
   add(grid({3}, -1, 1), grid({3}, -1, 2));
@@ -224,12 +238,14 @@ void Matmul::samples(SampleList& s) {
   add(grid({2, 0, 2}, -1, 1), grid({2, 3}, -1, 1));
 }
 
-// ---- linear --------------------------------------------------------------------------------------
+// ---- linear
+// --------------------------------------------------------------------------------------
 
 Meta Linear::infer(const Args& a) {
   if (a.x.rank() == 0) throw shape_error("needs at least one dim, got a single value").of("x");
   if (a.weight.rank() < 1 || a.weight.rank() > 2)
-    throw shape_error("needs weights [out, in], got shape {}", to_string(a.weight.shape())).of("weight");
+    throw shape_error("needs weights [out, in], got shape {}", to_string(a.weight.shape()))
+        .of("weight");
   check_inner(a.x.size(-1), a.weight.size(-1), "x", "weight");
   Shape shape(a.x.shape().begin(), a.x.shape().end() - 1);
   if (a.weight.rank() == 2) shape.push_back(a.weight.size(0));
@@ -247,7 +263,8 @@ Meta Linear::infer(const Args& a) {
 void Linear::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
   const Tensor x = as_row(a.x), w = as_row(a.weight);
-  const Tensor turned = w.alias({w.size(1), w.size(0)}, {w.strides()[1], w.strides()[0]}, w.offset());
+  const Tensor turned =
+      w.alias({w.size(1), w.size(0)}, {w.strides()[1], w.strides()[0]}, w.offset());
   Shape shape(x.shape().begin(), x.shape().end() - 1);
   shape.push_back(w.size(0));
   const Tensor bias = a.bias ? contiguous(*a.bias) : Tensor();
@@ -285,7 +302,8 @@ void Linear::samples(SampleList& s) {
   add(grid({2, 0}, -1, 1), grid({2, 0}, -1, 2), grid({2}, 0, 1));
 }
 
-// ---- products of given ranks ---------------------------------------------------------------------
+// ---- products of given ranks
+// ---------------------------------------------------------------------
 
 Tensor Mm::compose(const Args& a) {
   check_matrix(a.x, "x");
@@ -328,12 +346,15 @@ void Dot::samples(SampleList& s) {
 }
 
 Tensor Vdot::compose(const Args& a) { return call<Dot>({.x = a.x, .y = a.y}); }
-void Vdot::samples(SampleList& s) { add_sample<Vdot>(s, {.x = grid({5}, -1, 1), .y = grid({5}, -1, 2)}); }
+void Vdot::samples(SampleList& s) {
+  add_sample<Vdot>(s, {.x = grid({5}, -1, 1), .y = grid({5}, -1, 2)});
+}
 
 Tensor Vecdot::compose(const Args& a) {
   product_type(a.x, a.y, "x", "y");
   const int d = axis(a.dim.value, a.x.rank()), e = axis(a.dim.value, a.y.rank());
-  if (a.x.rank() == 0 || a.y.rank() == 0) throw shape_error("needs at least one dim, got a single value");
+  if (a.x.rank() == 0 || a.y.rank() == 0)
+    throw shape_error("needs at least one dim, got a single value");
   const Tensor x = transpose(a.x, d, -1), y = transpose(a.y, e, -1);
   check_inner(x.size(-1), y.size(-1), "x", "y");
   const Tensor z = squeeze(squeeze(matmul(unsqueeze(x, -2), unsqueeze(y, -1)), -1), -1);
@@ -362,7 +383,8 @@ void Outer::samples(SampleList& s) {
   add_sample<Outer>(s, {.x = grid({0}, -1, 1), .y = grid({4}, -1, 2)});
 }
 
-// ---- chains --------------------------------------------------------------------------------------
+// ---- chains
+// --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -378,7 +400,8 @@ std::vector<size_t> cheapest_splits(const std::vector<Tensor>& t) {
       const size_t j = i + length;
       double& best = cost[i * n + j] = std::numeric_limits<double>::infinity();
       for (size_t k = i; k < j; ++k) {
-        const double c = cost[i * n + k] + cost[(k + 1) * n + j] + size[i] * size[k + 1] * size[j + 1];
+        const double c =
+            cost[i * n + k] + cost[(k + 1) * n + j] + size[i] * size[k + 1] * size[j + 1];
         if (c >= best) continue;
         best = c;
         split[i * n + j] = k;
@@ -387,7 +410,8 @@ std::vector<size_t> cheapest_splits(const std::vector<Tensor>& t) {
   return split;
 }
 
-Tensor chain_part(const std::vector<Tensor>& t, const std::vector<size_t>& split, size_t i, size_t j) {
+Tensor chain_part(const std::vector<Tensor>& t, const std::vector<size_t>& split, size_t i,
+                  size_t j) {
   if (i == j) return t[i];
   const size_t k = split[i * t.size() + j];
   return matmul(chain_part(t, split, i, k), chain_part(t, split, k + 1, j));
@@ -400,7 +424,8 @@ Tensor chain(std::vector<Tensor> t) {
   t.front() = with_rows(t.front());
   t.back() = with_columns(t.back());
   for (const Tensor& x : t) check_matrix(x, "tensors");
-  for (size_t i = 1; i < t.size(); ++i) check_inner(t[i - 1].size(1), t[i].size(0), "tensors", "tensors");
+  for (size_t i = 1; i < t.size(); ++i)
+    check_inner(t[i - 1].size(1), t[i].size(0), "tensors", "tensors");
   Tensor y = chain_part(t, cheapest_splits(t), 0, t.size() - 1);
   if (row) y = squeeze(y, 0);
   return column ? squeeze(y, -1) : y;
@@ -410,7 +435,8 @@ Tensor chain(std::vector<Tensor> t) {
 
 Tensor ChainMatmul::compose(const Args& a) { return chain(a.tensors); }
 void ChainMatmul::samples(SampleList& s) {
-  add_sample<ChainMatmul>(s, {.tensors = {grid({2, 4}, -1, 1), grid({4, 1}, -1, 2), grid({1, 3}, 0, 1)}});
+  add_sample<ChainMatmul>(
+      s, {.tensors = {grid({2, 4}, -1, 1), grid({4, 1}, -1, 2), grid({1, 3}, 0, 1)}});
   add_sample<ChainMatmul>(s, {.tensors = {grid({2, 3}, -1, 1)}});
 }
 
@@ -419,7 +445,8 @@ void MultiDot::samples(SampleList& s) {
   add_sample<MultiDot>(s, {.tensors = {grid({3}, -1, 1), grid({3, 2}, -1, 2), grid({2}, 0, 1)}});
 }
 
-// ---- beta * c + alpha * product ------------------------------------------------------------------
+// ---- beta * c + alpha * product
+// ------------------------------------------------------------------
 
 namespace {
 
@@ -431,7 +458,8 @@ Meta added_meta(const AddArgs& a) {
   product_type(a.c, a.x, "c", "x");
   const Shape c = a.c.rank() > shape.size() ? Shape() : broadcast(a.c.shape(), shape);
   if (c != shape)
-    throw shape_error("shape {} does not broadcast to {}", to_string(a.c.shape()), to_string(shape)).of("c");
+    throw shape_error("shape {} does not broadcast to {}", to_string(a.c.shape()), to_string(shape))
+        .of("c");
   return meta_of(shape, d, a.x);
 }
 
@@ -460,7 +488,8 @@ AddArgs added_grad(const B& b) {
 template <class O>
 void added_samples(SampleList& s, const Shape& c, const Shape& x, const Shape& y) {
   add_sample<O>(s, {.c = grid(c, -1, 1), .x = grid(x, -1, 1), .y = grid(y, -1, 2)});
-  add_sample<O>(s, {.c = grid(c, -1, 1), .x = grid(x, -1, 1), .y = grid(y, -1, 2), .beta = 0.5, .alpha = -2});
+  add_sample<O>(
+      s, {.c = grid(c, -1, 1), .x = grid(x, -1, 1), .y = grid(y, -1, 2), .beta = 0.5, .alpha = -2});
   add_sample<O>(s, {.c = grid({}, -1, 1), .x = grid(x, -1, 1), .y = grid(y, -1, 2), .beta = 2});
 }
 
@@ -493,7 +522,8 @@ Tensor Addbmm::compose(const Args& a) {
   check_inner(a.x.size(2), a.y.size(1), "x", "y");
   const int64_t batch = a.x.size(0), m = a.x.size(1), k = a.x.size(2), n = a.y.size(2);
   const Tensor x = reshape(transpose(a.x, 0, 1), {m, batch * k});
-  return call<Addmm>({.c = a.c, .x = x, .y = reshape(a.y, {batch * k, n}), .beta = a.beta, .alpha = a.alpha});
+  return call<Addmm>(
+      {.c = a.c, .x = x, .y = reshape(a.y, {batch * k, n}), .beta = a.beta, .alpha = a.alpha});
 }
 void Addbmm::samples(SampleList& s) { added_samples<Addbmm>(s, {2, 4}, {2, 2, 3}, {2, 3, 4}); }
 
@@ -509,13 +539,14 @@ void Addmv::samples(SampleList& s) { added_samples<Addmv>(s, {2}, {2, 3}, {3}); 
 Tensor Addr::compose(const Args& a) {
   check_vector(a.x, "x");
   check_vector(a.y, "y");
-  return call<Addmm>({.c = a.c, .x = unsqueeze(a.x, 1), .y = unsqueeze(a.y, 0), .beta = a.beta, .alpha = a.alpha});
+  return call<Addmm>(
+      {.c = a.c, .x = unsqueeze(a.x, 1), .y = unsqueeze(a.y, 0), .beta = a.beta, .alpha = a.alpha});
 }
 void Addr::samples(SampleList& s) { added_samples<Addr>(s, {2, 3}, {2}, {3}); }
 
 OpFamily family_matmul() {
-  return list_ops(OpList<Matmul, Linear, Mm, Mv, Bmm, Dot, Vdot, Vecdot, Outer, ChainMatmul, MultiDot, Addmm,
-                         Baddbmm, Addbmm, Addmv, Addr>{},
+  return list_ops(OpList<Matmul, Linear, Mm, Mv, Bmm, Dot, Vdot, Vecdot, Outer, ChainMatmul,
+                         MultiDot, Addmm, Baddbmm, Addbmm, Addmv, Addr>{},
                   "matmul");
 }
 

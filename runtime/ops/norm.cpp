@@ -5,7 +5,7 @@
 #include "ops/cast.h"
 #include "ops/create.h"
 #include "ops/families.h"
-#include "ops/pointwise.h"
+#include "ops/math.h"
 #include "ops/reduce.h"
 #include "ops/register.h"
 #include "ops/view.h"
@@ -33,21 +33,27 @@ Shape normalised_shape(const A& a) {
 void check_affine(const char* what, const std::optional<Tensor>& t, const Shape& shape) {
   if (!t) return;
   if (t->shape() != shape)
-    throw shape_error("'{}' must have shape {}, got {}", what, to_string(shape), to_string(t->shape()))
+    throw shape_error("'{}' must have shape {}, got {}", what, to_string(shape),
+                      to_string(t->shape()))
         .of("x", what);
-  if (!t->is_float()) throw dtype_error("'{}' must be a float tensor, got {}", what, name(t->dtype())).of(what);
+  if (!t->is_float())
+    throw dtype_error("'{}' must be a float tensor, got {}", what, name(t->dtype())).of(what);
 }
 
 // Raises what is wrong with x and the dims. Returns the shape that is normalised.
 template <class A>
 Shape check_rows(const A& a) {
   if (!a.x.is_float())
-    throw dtype_error("'x' must be a float tensor, got {}", name(a.x.dtype())).of("x").hint("x:to 'f32'");
+    throw dtype_error("'x' must be a float tensor, got {}", name(a.x.dtype()))
+        .of("x")
+        .hint("x:to 'f32'");
   const Shape shape = normalised_shape(a);
   if (shape.empty()) throw shape_error("there is no dim to normalise");
   const int n = shape.size();
   if (n > a.x.rank() || last_dims(a.x.shape(), n) != shape)
-    throw shape_error("the last dims of x must be {}, got {}", to_string(shape), to_string(a.x.shape())).of("x");
+    throw shape_error("the last dims of x must be {}, got {}", to_string(shape),
+                      to_string(a.x.shape()))
+        .of("x");
   check_affine("weight", a.weight, shape);
   return shape;
 }
@@ -62,7 +68,8 @@ Rows rows_of(const Shape& s, int64_t dims) {
   return r;
 }
 
-DType affine_dtype(const std::optional<Tensor>& weight, const std::optional<Tensor>& bias, DType otherwise) {
+DType affine_dtype(const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
+                   DType otherwise) {
   if (weight && bias) return promote(weight->dtype(), bias->dtype());
   return weight ? weight->dtype() : bias ? bias->dtype() : otherwise;
 }
@@ -83,7 +90,8 @@ Tensor stat(const Tensor& x, int64_t rows) {
 }
 void* data_or_null(const Tensor& t, bool wanted) { return wanted ? t.data() : nullptr; }
 
-// ---- in other ops: statistics are worked out anew, so that gradients flow through them ----------------
+// ---- in other ops: statistics are worked out anew, so that gradients flow through them
+// ----------------
 
 Axes row_axes(int64_t dims) {
   Axes a;
@@ -112,15 +120,16 @@ struct Normalised {
 };
 Normalised normalise(const Tensor& x, int64_t dims, double eps, bool centre) {
   const Tensor d = centre ? x - mean_row(x, dims) : x;
-  const Tensor rstd = call<SignedPow>({.x = mean_row(d * d, dims) + eps, .p = -0.5});
+  const Tensor rstd = call<Rsqrt>({mean_row(d * d, dims) + eps});
   return {d * rstd, rstd};
 }
 
 Tensor nothing(const Tensor& x, DType d) { return full({0}, 0, d, x.device()); }
 
 // dx, dweight and dbias of y = xhat * weight + bias.
-LayerNormGrad::Out compose_grads(const Tensor& x, const Tensor& dy, const std::optional<Tensor>& weight,
-                                 double eps, int64_t dims, int64_t wanted, DType affine, bool centre) {
+LayerNormGrad::Out compose_grads(const Tensor& x, const Tensor& dy,
+                                 const std::optional<Tensor>& weight, double eps, int64_t dims,
+                                 int64_t wanted, DType affine, bool centre) {
   const DType wide = promote(accumulator(x.dtype()), dy.dtype());
   const Normalised r = normalise(cast(x, wide), dims, eps, centre);
   const Tensor dwide = cast(dy, wide);
@@ -142,7 +151,8 @@ Meta grad_meta(const Tensor& x, const Shape& shape, DType d, bool wanted) {
 
 }  // namespace
 
-// ---- layer_norm ----------------------------------------------------------------------------------
+// ---- layer_norm
+// ----------------------------------------------------------------------------------
 
 Meta LayerNorm::infer(const Args& a) {
   check_affine("bias", a.bias, check_rows(a));
@@ -154,8 +164,9 @@ void LayerNorm::cpu(const Args& a, Tensor& y, Saved* saved) {
   if (saved) *saved = {stat(a.x, rows), stat(a.x, rows)};
   const Tensor x = contiguous(a.x);
   const AffineOperands affine(a.weight, a.bias, affine_dtype(a.weight, a.bias, x.dtype()));
-  cpu::layer_norm(x.dtype(), x.data(), affine.raw, a.eps, y.data(), saved ? saved->mean.data() : nullptr,
-                  saved ? saved->rstd.data() : nullptr, rows, n);
+  cpu::layer_norm(x.dtype(), x.data(), affine.raw, a.eps, y.data(),
+                  saved ? saved->mean.data() : nullptr, saved ? saved->rstd.data() : nullptr, rows,
+                  n);
 }
 Tensor LayerNorm::compose(const Args& a) {
   const Shape shape = check_rows(a);
@@ -186,12 +197,15 @@ LayerNorm::Args LayerNorm::grad(const Back<LayerNorm>& b) {
   return out;
 }
 void LayerNorm::samples(SampleList& s) {
-  add_sample<LayerNorm>(s, {.x = grid({3, 4}, -2, 2), .weight = grid({4}, 0.5, 1.5), .bias = grid({4}, -1, 1)});
-  add_sample<LayerNorm>(s, {.x = strided(grid({3, 5}, -2, 2)), .weight = grid({5}, 0.5, 1.5), .eps = 1e-3});
+  add_sample<LayerNorm>(
+      s, {.x = grid({3, 4}, -2, 2), .weight = grid({4}, 0.5, 1.5), .bias = grid({4}, -1, 1)});
+  add_sample<LayerNorm>(
+      s, {.x = strided(grid({3, 5}, -2, 2)), .weight = grid({5}, 0.5, 1.5), .eps = 1e-3});
   add_sample<LayerNorm>(s, {.x = grid({2, 2, 3}, -2, 2), .bias = grid({2, 3}, -1, 1)});
   add_sample<LayerNorm>(s, {.x = grid({3, 2, 2}, -2, 2), .shape = Sizes{2, 2}});
   add_sample<LayerNorm>(s, {.x = grid({6}, -2, 2)});
-  add_sample<LayerNorm>(s, {.x = grid({0, 3}, -2, 2), .weight = grid({3}, 0.5, 1.5), .bias = grid({3}, -1, 1)});
+  add_sample<LayerNorm>(
+      s, {.x = grid({0, 3}, -2, 2), .weight = grid({3}, 0.5, 1.5), .bias = grid({3}, -1, 1)});
 }
 
 std::array<Meta, 3> LayerNormGrad::infer(const Args& a) {
@@ -206,16 +220,19 @@ void LayerNormGrad::cpu(const Args& a, Out& out) {
   const Tensor x = contiguous(a.x), dy = contiguous(cast(a.dy, a.x.dtype()));
   const Tensor mean = contiguous(a.mean), rstd = contiguous(a.rstd);
   const AffineOperands affine(a.weight, {}, a.affine_dtype);
-  const cpu::NormGrads grads{data_or_null(out.dx, a.wanted & kX), data_or_null(out.dweight, a.wanted & kWeight),
+  const cpu::NormGrads grads{data_or_null(out.dx, a.wanted & kX),
+                             data_or_null(out.dweight, a.wanted & kWeight),
                              data_or_null(out.dbias, a.wanted & kBias)};
-  cpu::layer_norm_backward(x.dtype(), x.data(), dy.data(), affine.raw, mean.data(), rstd.data(), grads, rows, n);
+  cpu::layer_norm_backward(x.dtype(), x.data(), dy.data(), affine.raw, mean.data(), rstd.data(),
+                           grads, rows, n);
 }
 LayerNormGrad::Out LayerNormGrad::compose(const Args& a) {
   return compose_grads(a.x, a.dy, a.weight, a.eps, a.dims, a.wanted, a.affine_dtype, true);
 }
 void LayerNormGrad::samples(SampleList&) {}
 
-// ---- rms_norm ------------------------------------------------------------------------------------
+// ---- rms_norm
+// ------------------------------------------------------------------------------------
 
 namespace {
 
@@ -273,7 +290,8 @@ std::array<Meta, 2> RmsNormGrad::infer(const Args& a) {
 void RmsNormGrad::cpu(const Args& a, Out& out) {
   const NoGrad quiet;
   const auto [rows, n] = rows_of(a.x.shape(), a.dims);
-  const Tensor x = contiguous(a.x), dy = contiguous(cast(a.dy, a.x.dtype())), rstd = contiguous(a.rstd);
+  const Tensor x = contiguous(a.x), dy = contiguous(cast(a.dy, a.x.dtype())),
+               rstd = contiguous(a.rstd);
   const AffineOperands affine(a.weight, {}, out.dweight.dtype());
   const cpu::NormGrads grads{data_or_null(out.dx, a.wanted & kX),
                              data_or_null(out.dweight, a.wanted & kWeight), nullptr};

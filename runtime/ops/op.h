@@ -1,5 +1,6 @@
 // An op is a struct; its argument struct is the schema. From it comes the OpInfo record that the
-// rest of the engine works with. See docs/adding-an-op.md; ops/activation.h is the shortest example.
+// rest of the engine works with. See docs/adding-an-op.md; ops/activation.h is the shortest
+// example.
 //
 // What an op says (required: name, doc, Args, fields, samples, and cpu or compose):
 //   struct Args { Tensor x; double eps = 1e-5; };   defaults are the defaults of scripts, too
@@ -31,84 +32,154 @@ struct Field {
   bool is_saved = false, is_required = false, takes_number = false;
 
   /// Backward needs the value.
-  constexpr Field saved() const { auto f = *this; f.is_saved = true; return f; }
+  constexpr Field saved() const {
+    auto f = *this;
+    f.is_saved = true;
+    return f;
+  }
   /// The script must give it.
-  constexpr Field required() const { auto f = *this; f.is_required = true; return f; }
+  constexpr Field required() const {
+    auto f = *this;
+    f.is_required = true;
+    return f;
+  }
   /// A tensor that may be given as a number.
-  constexpr Field number() const { auto f = *this; f.takes_number = true; return f; }
+  constexpr Field number() const {
+    auto f = *this;
+    f.takes_number = true;
+    return f;
+  }
 };
 template <class A, class T>
 constexpr Field<A, T> field(std::string_view name, T A::*ptr, std::string_view doc) {
   return {name, ptr, doc};
 }
 
-template <class T> inline constexpr ArgKind kind_of = ArgKind::choice;
-template <> inline constexpr ArgKind kind_of<Tensor> = ArgKind::tensor;
-template <> inline constexpr ArgKind kind_of<std::optional<Tensor>> = ArgKind::maybe_tensor;
-template <> inline constexpr ArgKind kind_of<std::vector<Tensor>> = ArgKind::tensors;
-template <> inline constexpr ArgKind kind_of<double> = ArgKind::number;
-template <> inline constexpr ArgKind kind_of<std::optional<double>> = ArgKind::maybe_number;
-template <> inline constexpr ArgKind kind_of<std::vector<double>> = ArgKind::numbers;
-template <> inline constexpr ArgKind kind_of<int64_t> = ArgKind::integer;
-template <> inline constexpr ArgKind kind_of<std::optional<int64_t>> = ArgKind::maybe_integer;
-template <> inline constexpr ArgKind kind_of<bool> = ArgKind::boolean;
-template <> inline constexpr ArgKind kind_of<std::string> = ArgKind::text;
-template <> inline constexpr ArgKind kind_of<DType> = ArgKind::dtype;
-template <> inline constexpr ArgKind kind_of<std::optional<DType>> = ArgKind::maybe_dtype;
-template <> inline constexpr ArgKind kind_of<std::optional<Device>> = ArgKind::maybe_device;
-template <> inline constexpr ArgKind kind_of<Axis> = ArgKind::axis;
-template <> inline constexpr ArgKind kind_of<std::optional<Axis>> = ArgKind::maybe_axis;
-template <> inline constexpr ArgKind kind_of<Axes> = ArgKind::axes;
-template <> inline constexpr ArgKind kind_of<Position> = ArgKind::position;
-template <> inline constexpr ArgKind kind_of<std::optional<Position>> = ArgKind::maybe_position;
-template <> inline constexpr ArgKind kind_of<Sizes> = ArgKind::sizes;
-template <> inline constexpr ArgKind kind_of<std::optional<Sizes>> = ArgKind::maybe_sizes;
-template <> inline constexpr ArgKind kind_of<PerDim> = ArgKind::per_dim;
-template <> inline constexpr ArgKind kind_of<Padding> = ArgKind::padding;
-template <> inline constexpr ArgKind kind_of<Counts> = ArgKind::counts;
-template <> inline constexpr ArgKind kind_of<Draw> = ArgKind::draw;
+template <class T>
+inline constexpr ArgKind kind_of = ArgKind::choice;
+template <>
+inline constexpr ArgKind kind_of<Tensor> = ArgKind::tensor;
+template <>
+inline constexpr ArgKind kind_of<std::optional<Tensor>> = ArgKind::maybe_tensor;
+template <>
+inline constexpr ArgKind kind_of<std::vector<Tensor>> = ArgKind::tensors;
+template <>
+inline constexpr ArgKind kind_of<double> = ArgKind::number;
+template <>
+inline constexpr ArgKind kind_of<std::optional<double>> = ArgKind::maybe_number;
+template <>
+inline constexpr ArgKind kind_of<std::vector<double>> = ArgKind::numbers;
+template <>
+inline constexpr ArgKind kind_of<int64_t> = ArgKind::integer;
+template <>
+inline constexpr ArgKind kind_of<std::optional<int64_t>> = ArgKind::maybe_integer;
+template <>
+inline constexpr ArgKind kind_of<bool> = ArgKind::boolean;
+template <>
+inline constexpr ArgKind kind_of<std::string> = ArgKind::text;
+template <>
+inline constexpr ArgKind kind_of<DType> = ArgKind::dtype;
+template <>
+inline constexpr ArgKind kind_of<std::optional<DType>> = ArgKind::maybe_dtype;
+template <>
+inline constexpr ArgKind kind_of<std::optional<Device>> = ArgKind::maybe_device;
+template <>
+inline constexpr ArgKind kind_of<Axis> = ArgKind::axis;
+template <>
+inline constexpr ArgKind kind_of<std::optional<Axis>> = ArgKind::maybe_axis;
+template <>
+inline constexpr ArgKind kind_of<Axes> = ArgKind::axes;
+template <>
+inline constexpr ArgKind kind_of<Position> = ArgKind::position;
+template <>
+inline constexpr ArgKind kind_of<std::optional<Position>> = ArgKind::maybe_position;
+template <>
+inline constexpr ArgKind kind_of<Sizes> = ArgKind::sizes;
+template <>
+inline constexpr ArgKind kind_of<std::optional<Sizes>> = ArgKind::maybe_sizes;
+template <>
+inline constexpr ArgKind kind_of<PerDim> = ArgKind::per_dim;
+template <>
+inline constexpr ArgKind kind_of<Padding> = ArgKind::padding;
+template <>
+inline constexpr ArgKind kind_of<Counts> = ArgKind::counts;
+template <>
+inline constexpr ArgKind kind_of<Draw> = ArgKind::draw;
 
-// ---- what the path reads off an op ---------------------------------------------------------------
+// ---- what the path reads off an op
+// ---------------------------------------------------------------
 
 struct Nothing {};
 
 namespace detail {
-template <class O> struct OutType { using type = Tensor; };
-template <class O> requires requires { typename O::Out; }
-struct OutType<O> { using type = typename O::Out; };
-template <class O> struct SavedType { using type = Nothing; };
-template <class O> requires requires { typename O::Saved; }
-struct SavedType<O> { using type = typename O::Saved; };
+template <class O>
+struct OutType {
+  using type = Tensor;
+};
+template <class O>
+requires requires { typename O::Out; }
+struct OutType<O> {
+  using type = typename O::Out;
+};
+template <class O>
+struct SavedType {
+  using type = Nothing;
+};
+template <class O>
+requires requires { typename O::Saved; }
+struct SavedType<O> {
+  using type = typename O::Saved;
+};
 }  // namespace detail
-template <class O> using OutOf = typename detail::OutType<O>::type;
-template <class O> using SavedOf = typename detail::SavedType<O>::type;
+template <class O>
+using OutOf = typename detail::OutType<O>::type;
+template <class O>
+using SavedOf = typename detail::SavedType<O>::type;
 
-template <class T> inline constexpr bool is_list = std::is_same_v<T, std::vector<Tensor>>;
+template <class T>
+inline constexpr bool is_list = std::is_same_v<T, std::vector<Tensor>>;
 /// Number of tensors in a Tensor, or in a struct of them.
-template <class T> inline constexpr size_t tensor_count =
-    std::is_same_v<T, Nothing> || is_list<T> ? 0 : sizeof(T) / sizeof(Tensor);
+template <class T>
+inline constexpr size_t tensor_count = std::is_same_v<T, Nothing> || is_list<T>
+                                           ? 0
+                                           : sizeof(T) / sizeof(Tensor);
 
 template <class O>
-concept HasArgs = requires { typename O::Args; O::fields; };
+concept HasArgs = requires {
+  typename O::Args;
+  O::fields;
+};
 template <class O>
 concept HasWords = requires {
   { O::name } -> std::convertible_to<std::string_view>;
   { O::doc } -> std::convertible_to<std::string_view>;
 };
 template <class O>
-concept HasSamples = requires(SampleList& s) { O::samples(s); };
+concept HasSamples = requires(SampleList& s) {
+  O::samples(s);
+};
 template <class O>
-concept HasPlainKernel = requires(const typename O::Args& a, OutOf<O>& y) { O::cpu(a, y); };
+concept HasPlainKernel = requires(const typename O::Args& a, OutOf<O>& y) {
+  O::cpu(a, y);
+};
 template <class O>
-concept HasSavingKernel = requires(const typename O::Args& a, OutOf<O>& y, SavedOf<O>* s) { O::cpu(a, y, s); };
+concept HasSavingKernel = requires(const typename O::Args& a, OutOf<O>& y, SavedOf<O>* s) {
+  O::cpu(a, y, s);
+};
 template <class O>
-concept HasView = requires(const typename O::Args& a) { O::view(a); };
+concept HasView = requires(const typename O::Args& a) {
+  O::view(a);
+};
 template <class O>
 concept HasKernel = HasPlainKernel<O> || HasSavingKernel<O> || HasView<O>;
 template <class O>
-concept HasCompose = requires(const typename O::Args& a) { O::compose(a); };
+concept HasCompose = requires(const typename O::Args& a) {
+  O::compose(a);
+};
 template <class O>
-concept HasInfer = requires(const typename O::Args& a) { O::infer(a); };
+concept HasInfer = requires(const typename O::Args& a) {
+  O::infer(a);
+};
 template <class O>
 concept HasMeaning = HasKernel<O> || HasCompose<O>;
 
@@ -116,8 +187,8 @@ concept HasMeaning = HasKernel<O> || HasCompose<O>;
 template <class O>
 struct Back {
   using Args = typename O::Args;
-  const Args& a;           // tensors that were not saved are shells: shape and dtype only
-  const OutOf<O>& y;       // where saves_output
+  const Args& a;      // tensors that were not saved are shells: shape and dtype only
+  const OutOf<O>& y;  // where saves_output
   const OutOf<O>& dy;
   const SavedOf<O>& saved;
   uint64_t needs;
@@ -134,8 +205,10 @@ struct Back {
  private:
   template <class P, class Q>
   static bool same(P p, Q q) {
-    if constexpr (std::is_same_v<P, Q>) return p == q;
-    else return false;
+    if constexpr (std::is_same_v<P, Q>)
+      return p == q;
+    else
+      return false;
   }
 };
 
@@ -155,7 +228,8 @@ Sample& add_sample(SampleList& out, typename O::Args a) {
 template <class... O>
 struct OpList {};
 
-// ---- calling -------------------------------------------------------------------------------------
+// ---- calling
+// -------------------------------------------------------------------------------------
 
 /// The one path of an op (ops/call.cpp).
 void call_erased(const OpInfo& op, const void* args, Results& out);
@@ -180,9 +254,12 @@ OutOf<O> call(const typename O::Args& a) {
 }
 
 template <class O>
-Tensor call_(const typename O::Args& a) { return call_in_place(OpRecord<O>::info, &a); }
+Tensor call_(const typename O::Args& a) {
+  return call_in_place(OpRecord<O>::info, &a);
+}
 
-// ---- sample values -------------------------------------------------------------------------------
+// ---- sample values
+// -------------------------------------------------------------------------------
 
 /// Evenly spaced values from lo to hi in a shuffled but fixed order, f64.
 Tensor grid(const Shape& shape, double lo, double hi);

@@ -11,18 +11,23 @@ std::string_view name(Autocast a) {
   return names[static_cast<size_t>(a)];
 }
 
-// ---- argument blocks -----------------------------------------------------------------------------
+// ---- argument blocks
+// -----------------------------------------------------------------------------
 
 namespace {
 // Nearly all arguments fit the first size; the tape makes a block for every op it records.
-struct alignas(16) SmallRoom { std::byte bytes[256]; };
+struct alignas(16) SmallRoom {
+  std::byte bytes[256];
+};
 void* room_for(const OpInfo& op) {
   if (op.args_size <= sizeof(SmallRoom)) return Pool<SmallRoom>::take();
   return ::operator new(op.args_size, std::align_val_t(16));
 }
 void free_room(const OpInfo& op, void* p) {
-  if (op.args_size <= sizeof(SmallRoom)) Pool<SmallRoom>::give(p);
-  else ::operator delete(p, std::align_val_t(16));
+  if (op.args_size <= sizeof(SmallRoom))
+    Pool<SmallRoom>::give(p);
+  else
+    ::operator delete(p, std::align_val_t(16));
 }
 }  // namespace
 
@@ -44,7 +49,8 @@ ArgBlock::~ArgBlock() {
   free_room(*op_, p_);
 }
 
-// ---- words ---------------------------------------------------------------------------------------
+// ---- words
+// ---------------------------------------------------------------------------------------
 
 namespace {
 
@@ -64,7 +70,8 @@ std::string value_text(const FieldInfo& f, const void* args) {
     case ArgKind::number: return fmt::format("{:g}", value_at<double>(f, args));
     case ArgKind::integer: return fmt::format("{}", value_at<int64_t>(f, args));
     case ArgKind::boolean: return value_at<bool>(f, args) ? "true" : "false";
-    case ArgKind::choice: return fmt::format("'{}'", f.choices[static_cast<size_t>(value_at<int>(f, args))]);
+    case ArgKind::choice:
+      return fmt::format("'{}'", f.choices[static_cast<size_t>(value_at<int>(f, args))]);
     case ArgKind::text: return fmt::format("'{}'", value_at<std::string>(f, args));
     case ArgKind::dtype: return fmt::format("'{}'", name(value_at<DType>(f, args)));
     case ArgKind::axis: {
@@ -89,7 +96,8 @@ std::string value_text(const FieldInfo& f, const void* args) {
       const auto& list = value_at<Counts>(f, args).list;
       return list.empty() ? "nil" : fmt::format("{{{}}}", fmt::join(list, ", "));
     }
-    case ArgKind::numbers: return fmt::format("{{{:g}}}", fmt::join(value_at<std::vector<double>>(f, args), ", "));
+    case ArgKind::numbers:
+      return fmt::format("{{{:g}}}", fmt::join(value_at<std::vector<double>>(f, args), ", "));
     case ArgKind::maybe_number: {
       const auto& v = value_at<std::optional<double>>(f, args);
       return v ? fmt::format("{:g}", *v) : "nil";
@@ -123,7 +131,8 @@ std::string signature(const OpInfo& op) {
     if (value != "nil") options += " = " + value;
   }
   if (options.empty()) return fmt::format("{}({})", op.name, positional);
-  return fmt::format("{}({}{}{{ {} }})", op.name, positional, positional.empty() ? "" : ", ", options);
+  return fmt::format("{}({}{}{{ {} }})", op.name, positional, positional.empty() ? "" : ", ",
+                     options);
 }
 
 std::string expected_text(const FieldInfo& f) {

@@ -73,10 +73,30 @@ struct Padding {
 };
 
 enum class ArgKind : uint8_t {
-  tensor, maybe_tensor, tensors,
-  number, maybe_number, numbers, integer, maybe_integer, boolean, text,
-  choice, dtype, maybe_dtype, maybe_device,
-  axis, maybe_axis, axes, position, maybe_position, sizes, maybe_sizes, per_dim, padding, counts,
+  tensor,
+  maybe_tensor,
+  tensors,
+  number,
+  maybe_number,
+  numbers,
+  integer,
+  maybe_integer,
+  boolean,
+  text,
+  choice,
+  dtype,
+  maybe_dtype,
+  maybe_device,
+  axis,
+  maybe_axis,
+  axes,
+  position,
+  maybe_position,
+  sizes,
+  maybe_sizes,
+  per_dim,
+  padding,
+  counts,
   draw,  // hidden: filled in by the call path
 };
 
@@ -84,10 +104,10 @@ enum class ArgKind : uint8_t {
 struct FieldInfo {
   std::string_view name, doc;
   ArgKind kind;
-  bool required;   // has no default
-  bool saved;      // backward needs its value
-  bool number_ok;  // a tensor argument that may be given as a number
-  uint16_t offset; // in the op's Args
+  bool required;    // has no default
+  bool saved;       // backward needs its value
+  bool number_ok;   // a tensor argument that may be given as a number
+  uint16_t offset;  // in the op's Args
   std::span<const std::string_view> choices;
 };
 
@@ -118,7 +138,9 @@ class ArgBlock {
   const OpInfo& op() const { return *op_; }
   explicit operator bool() const { return op_ != nullptr; }
   template <class T>
-  T& at(const FieldInfo& f) const { return *reinterpret_cast<T*>(static_cast<char*>(p_) + f.offset); }
+  T& at(const FieldInfo& f) const {
+    return *reinterpret_cast<T*>(static_cast<char*>(p_) + f.offset);
+  }
 
  private:
   const OpInfo* op_ = nullptr;
@@ -128,7 +150,7 @@ class ArgBlock {
 /// Arguments for the op suite, the help page and the benchmarks.
 struct Sample {
   ArgBlock args;
-  bool gradient = true;         // false: a kink or a jump lies at these values
+  bool gradient = true;  // false: a kink or a jump lies at these values
   bool second_gradient = true;
 };
 using SampleList = std::vector<Sample>;
@@ -151,19 +173,19 @@ struct OpInfo {
   std::vector<FieldInfo> fields;
   Autocast autocast = Autocast::follow;
 
-  uint8_t results = 1;          // 0: a list, as long as the arguments say
+  uint8_t results = 1;  // 0: a list, as long as the arguments say
   std::span<const std::string_view> result_names;
   uint8_t saved_tensors = 0;
-  bool in_place = false;        // has a form with a trailing underscore
-  bool view = false;            // results look at the first argument's storage
-  bool draws = false;           // uses random numbers
-  bool dynamic = false;         // result shapes depend on values: the kernel makes the results
+  bool in_place = false;  // has a form with a trailing underscore
+  bool view = false;      // results look at the first argument's storage
+  bool draws = false;     // uses random numbers
+  bool dynamic = false;   // result shapes depend on values: the kernel makes the results
   bool saves_output = false;
-  bool broadcasts = false;      // gradients are summed to the arguments' shapes by the tape
+  bool broadcasts = false;  // gradients are summed to the arguments' shapes by the tape
   bool differentiable = true;
-  bool method = true;           // also t:name(...)
-  bool strided_out = false;     // the kernel can write into any strides
-  std::string_view no_gradient; // why there is none, where there is none
+  bool method = true;            // also t:name(...)
+  bool strided_out = false;      // the kernel can write into any strides
+  std::string_view no_gradient;  // why there is none, where there is none
 
   uint32_t args_size = 0, args_align = 0;
   void (*construct)(void*) = nullptr;

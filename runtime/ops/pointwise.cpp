@@ -20,8 +20,10 @@ DType result_type(std::initializer_list<const Tensor*> operands) {
   std::optional<DType> result;
   for (const auto& d : says) {
     if (!d) continue;
-    if (!result) result = d;
-    else if (category(*d) > category(*result)) result = promote(*result, *d);
+    if (!result)
+      result = d;
+    else if (category(*d) > category(*result))
+      result = promote(*result, *d);
   }
   return *result;
 }

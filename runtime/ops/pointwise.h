@@ -35,9 +35,13 @@ Tensor operator/(double a, const Tensor& b);
 
 /// max and min that let nan through, for formulas on numbers and on duals.
 template <class A>
-RILLE_HD inline A at_least(A x, A low) { return x < low ? low : x; }
+RILLE_HD inline A at_least(A x, A low) {
+  return x < low ? low : x;
+}
 template <class A>
-RILLE_HD inline A at_most(A x, A high) { return x > high ? high : x; }
+RILLE_HD inline A at_most(A x, A high) {
+  return x > high ? high : x;
+}
 
 /// Samples that every pointwise op gets: strided, empty and 0-d.
 template <class O>
@@ -76,9 +80,13 @@ struct Slope;
 
 /// Where the slope is cheaper, or needs less memory, from the result than from the argument.
 template <class O>
-concept SlopeOfOutput = requires(typename O::Fn f, double y) { f.slope_of_output(y); };
+concept SlopeOfOutput = requires(typename O::Fn f, double y) {
+  f.slope_of_output(y);
+};
 template <class O>
-concept HasSlope = SlopeOfOutput<O> || requires(typename O::Fn f, double x) { f.slope(x); };
+concept HasSlope = SlopeOfOutput<O> || requires(typename O::Fn f, double x) {
+  f.slope(x);
+};
 
 /// y = value(x). The op offers Args with x first, `Fn` with value and slope (or slope_of_output),
 /// and fn(args) to make one. `keeps_integers`: integers stay integers, else they become floats.
@@ -94,7 +102,9 @@ struct Unary {
     return pointwise_meta({&a.x}, d);
   }
   template <class A>
-  static uint64_t saves(const A&, uint64_t) { return HasSlope<O> && !O::saves_output ? 1 : 0; }
+  static uint64_t saves(const A&, uint64_t) {
+    return HasSlope<O> && !O::saves_output ? 1 : 0;
+  }
   template <class A>
   static void cpu(const A& a, Tensor& y);
   template <class B>

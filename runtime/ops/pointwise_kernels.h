@@ -32,11 +32,16 @@ void plain_tile(const void* f, void* out, const void* const* in, int64_t n) {
                            std::index_sequence_for<In...>{});
 }
 
-template <class T> inline constexpr DType dtype_of = DType::f32;
-template <> inline constexpr DType dtype_of<double> = DType::f64;
-template <> inline constexpr DType dtype_of<int64_t> = DType::i64;
-template <> inline constexpr DType dtype_of<bool> = DType::boolean;
-template <> inline constexpr DType dtype_of<uint8_t> = DType::boolean;
+template <class T>
+inline constexpr DType dtype_of = DType::f32;
+template <>
+inline constexpr DType dtype_of<double> = DType::f64;
+template <>
+inline constexpr DType dtype_of<int64_t> = DType::i64;
+template <>
+inline constexpr DType dtype_of<bool> = DType::boolean;
+template <>
+inline constexpr DType dtype_of<uint8_t> = DType::boolean;
 
 }  // namespace detail
 
@@ -51,7 +56,8 @@ void map_as(const F& f, Tensor& y, const X&... x) {
 template <class Out, class... In, class F, class... X>
 void map_plain(const F& f, Tensor& y, const X&... x) {
   const cpu::Operand in[] = {{&x, detail::dtype_of<In>}...};
-  cpu::pointwise({&y, detail::dtype_of<Out>}, in, sizeof...(X), &detail::plain_tile<F, Out, In...>, &f);
+  cpu::pointwise({&y, detail::dtype_of<Out>}, in, sizeof...(X), &detail::plain_tile<F, Out, In...>,
+                 &f);
 }
 
 /// y = f(x...) in float, double or, with `integers`, int64, whichever `type` asks for.
@@ -60,37 +66,48 @@ void map(const F& f, DType type, Tensor& y, const X&... x) {
   switch (cpu::compute_type(type)) {
     case DType::f64: return map_as<double, decltype((void)x, double())...>(f, y, x...);
     case DType::i64:
-      if constexpr (integers) return map_as<int64_t, decltype((void)x, int64_t())...>(f, y, x...);
-      else return map_as<float, decltype((void)x, float())...>(f, y, x...);
+      if constexpr (integers)
+        return map_as<int64_t, decltype((void)x, int64_t())...>(f, y, x...);
+      else
+        return map_as<float, decltype((void)x, float())...>(f, y, x...);
     default: return map_as<float, decltype((void)x, float())...>(f, y, x...);
   }
 }
 
-// ---- unary ---------------------------------------------------------------------------------------
+// ---- unary
+// ---------------------------------------------------------------------------------------
 
 namespace detail {
 template <class Fn>
 struct ValueOf {
   Fn fn;
   template <class A>
-  A operator()(A x) const { return fn.value(x); }
+  A operator()(A x) const {
+    return fn.value(x);
+  }
 };
 template <class Fn>
 struct ValueOf2 {
   Fn fn;
   template <class A>
-  A operator()(A x, A y) const { return fn.value(x, y); }
+  A operator()(A x, A y) const {
+    return fn.value(x, y);
+  }
 };
 template <class Fn>
 struct TruthOf2 {
   Fn fn;
   template <class A>
-  uint8_t operator()(A x, A y) const { return fn.value(x, y) ? 1 : 0; }
+  uint8_t operator()(A x, A y) const {
+    return fn.value(x, y) ? 1 : 0;
+  }
 };
 template <class O, class A>
 A slope_of(const typename O::Fn& fn, A at) {
-  if constexpr (SlopeOfOutput<O>) return fn.slope_of_output(at);
-  else return fn.slope(at);
+  if constexpr (SlopeOfOutput<O>)
+    return fn.slope_of_output(at);
+  else
+    return fn.slope(at);
 }
 // dy times the N-th derivative, at x (or at the result, where the slope is taken from it).
 template <class O, int N>
@@ -113,7 +130,9 @@ struct SlopeFn {
 /// dx = dy * (N-th derivative of O at x): the backward kernel of every unary op, and its own.
 template <class O, int N>
 struct Slope {
-  struct Args : O::Args { Tensor dy; };
+  struct Args : O::Args {
+    Tensor dy;
+  };
   static constexpr std::string_view name = O::name;
   static constexpr std::string_view doc = "the gradient of the op of that name";
   static constexpr auto fields = std::tuple_cat(
@@ -124,12 +143,12 @@ struct Slope {
   static uint64_t saves(const Args&, uint64_t) { return ~uint64_t{0}; }
   static void cpu(const Args& a, Tensor& y) {
     const detail::SlopeFn<O, N> f{O::fn(a)};
-    if constexpr (N == 1) map<false>(f, y.dtype(), y, a.x, a.dy);
-    else map_plain<double, double, double>(f, y, a.x, a.dy);
+    if constexpr (N == 1)
+      map<false>(f, y.dtype(), y, a.x, a.dy);
+    else
+      map_plain<double, double, double>(f, y, a.x, a.dy);
   }
-  static Args grad(const Back<Slope>& b)
-    requires(N < 3)
-  {
+  static Args grad(const Back<Slope>& b) requires(N < 3) {
     Args g{};
     if (b.need(&Args::dy)) {
       Args s = b.a;
@@ -147,7 +166,6 @@ struct Slope {
   static Tensor second(const Args& a, const Tensor& dy);
 };
 
-
 template <class O, int N>
 Tensor Slope<O, N>::second(const Args& a, const Tensor& dy) {
   if constexpr (N < 3) {
@@ -161,7 +179,7 @@ Tensor Slope<O, N>::second(const Args& a, const Tensor& dy) {
 }
 
 template <class O>
-  requires HasSlope<O>
+requires HasSlope<O>
 struct Companions<O> {
   using type = OpList<Slope<O, 1>, Slope<O, 2>, Slope<O, 3>>;
 };
@@ -189,7 +207,8 @@ auto Unary<O>::grad(const B& b) -> typename B::Args {
   return g;
 }
 
-// ---- binary --------------------------------------------------------------------------------------
+// ---- binary
+// --------------------------------------------------------------------------------------
 
 template <class O>
 template <class A>

@@ -40,7 +40,9 @@ Shape resized(const Tensor& t, const Dims& spatial) {
   for (const int64_t n : spatial) s.push_back(n);
   return s;
 }
-Meta resized_meta(const Tensor& t, const Sizes& spatial) { return meta_of(resized(t, spatial.list), t.dtype(), t); }
+Meta resized_meta(const Tensor& t, const Sizes& spatial) {
+  return meta_of(resized(t, spatial.list), t.dtype(), t);
+}
 
 Dims spatial_of(const Tensor& t, int dims) { return Dims(t.shape().end() - dims, t.shape().end()); }
 
@@ -56,7 +58,8 @@ Tensor planes(const Tensor& t, int dims) {
 template <class To, class From>
 To same_windows(const From& a) {
   To to;
-  to.out = a.out, to.kernel = a.kernel, to.stride = a.stride, to.padding = a.padding, to.dilation = a.dilation;
+  to.out = a.out, to.kernel = a.kernel, to.stride = a.stride, to.padding = a.padding,
+  to.dilation = a.dilation;
   to.adaptive = a.adaptive;
   return to;
 }
@@ -68,7 +71,8 @@ Tensor placed(const Tensor& dy, const Tensor& ids, const MaxPool::Args& a) {
 void pool_max(const MaxPool::Args& a, const Tensor& y, const Tensor& ids) {
   const NoGrad quiet;
   const Tensor x = contiguous(a.x);
-  cpu::max_pool(x.dtype(), windows(a, x.shape()), x.data(), y.data(), ids ? ids.data_as<int64_t>() : nullptr);
+  cpu::max_pool(x.dtype(), windows(a, x.shape()), x.data(), y.data(),
+                ids ? ids.data_as<int64_t>() : nullptr);
 }
 
 const MaxPool::Args& max_sample() {
@@ -83,14 +87,17 @@ const MaxPool::Args& max_sample() {
 
 }  // namespace
 
-// ---- maxima --------------------------------------------------------------------------------------
+// ---- maxima
+// --------------------------------------------------------------------------------------
 
 Meta MaxPool::infer(const Args& a) { return resized_meta(a.x, a.out); }
 void MaxPool::cpu(const Args& a, Tensor& y, Saved* s) {
   if (s) s->ids = Tensor::empty(y.shape(), DType::i64, y.device());
   pool_max(a, y, s ? s->ids : Tensor());
 }
-MaxPool::Args MaxPool::grad(const Back<MaxPool>& b) { return {.x = placed(b.dy, b.saved.ids, b.a)}; }
+MaxPool::Args MaxPool::grad(const Back<MaxPool>& b) {
+  return {.x = placed(b.dy, b.saved.ids, b.a)};
+}
 void MaxPool::samples(SampleList& s) { add_sample<MaxPool>(s, max_sample()); }
 
 std::array<Meta, 2> MaxPoolIds::infer(const Args& a) {
@@ -135,7 +142,8 @@ void PoolPlace::samples(SampleList& s) {
   add_sample<PoolPlace>(s, {.y = grid({2, 2, 2}, -1, 1), .ids = ids({2, 2, 2}, 6), .size = {2, 3}});
 }
 
-// ---- means ---------------------------------------------------------------------------------------
+// ---- means
+// ---------------------------------------------------------------------------------------
 
 Meta AvgPool::infer(const Args& a) {
   if (a.x.dtype() == DType::boolean) throw dtype_error("needs numbers, got bool").of("x");
@@ -153,7 +161,12 @@ AvgPool::Args AvgPool::grad(const Back<AvgPool>& b) {
   return {.x = call<AvgPoolGrad>(to)};
 }
 void AvgPool::samples(SampleList& s) {
-  add_sample<AvgPool>(s, {.x = grid({2, 3, 4}, -1, 1), .out = {2, 2}, .kernel = {2, 3}, .stride = {1, 2}, .padding = {0, 1}, .dilation = {1, 1}});
+  add_sample<AvgPool>(s, {.x = grid({2, 3, 4}, -1, 1),
+                          .out = {2, 2},
+                          .kernel = {2, 3},
+                          .stride = {1, 2},
+                          .padding = {0, 1},
+                          .dilation = {1, 1}});
 }
 
 Meta AvgPoolGrad::infer(const Args& a) { return resized_meta(a.dy, a.size); }
@@ -168,10 +181,12 @@ AvgPoolGrad::Args AvgPoolGrad::grad(const Back<AvgPoolGrad>& b) {
   return {.dy = call<AvgPool>(to)};
 }
 void AvgPoolGrad::samples(SampleList& s) {
-  add_sample<AvgPoolGrad>(s, {.dy = grid({2, 3}, -1, 1), .size = {5}, .out = {3}, .adaptive = true});
+  add_sample<AvgPoolGrad>(s,
+                          {.dy = grid({2, 3}, -1, 1), .size = {5}, .out = {3}, .adaptive = true});
 }
 
-// ---- what scripts call ---------------------------------------------------------------------------
+// ---- what scripts call
+// ---------------------------------------------------------------------------
 
 namespace {
 
@@ -206,11 +221,14 @@ To place_windows(const From& a, int dims) {
   for (int d = 0; d < dims; ++d) {
     const int64_t in = a.x.size(d - dims);
     if (padding[d] > kernel[d] / 2)
-      throw arg_error("'padding' must be at most half the kernel of {}, got {}", kernel[d], padding[d]);
-    out.push_back(cpu::pool_out(in, kernel[d], stride[d], dilation[d], padding[d], padding[d], a.ceil_mode));
+      throw arg_error("'padding' must be at most half the kernel of {}, got {}", kernel[d],
+                      padding[d]);
+    out.push_back(
+        cpu::pool_out(in, kernel[d], stride[d], dilation[d], padding[d], padding[d], a.ceil_mode));
     if (out[d] < 1 || in == 0)
-      throw shape_error("a window of {} does not fit into {} along dim {}", dilation[d] * (kernel[d] - 1) + 1,
-                        in + 2 * padding[d], a.x.rank() - dims + d + 1)
+      throw shape_error("a window of {} does not fit into {} along dim {}",
+                        dilation[d] * (kernel[d] - 1) + 1, in + 2 * padding[d],
+                        a.x.rank() - dims + d + 1)
           .of("x");
   }
   to.out = Sizes(out), to.kernel = Sizes(kernel), to.stride = Sizes(stride);
@@ -246,7 +264,8 @@ std::vector<Tensor> max_pool(const MaxPoolNd::Args& a, int dims) {
 Tensor avg_pool(const AvgPoolNd::Args& a, int dims) {
   auto to = place_windows<AvgPool::Args>(a, dims);
   to.count_padding = a.count_include_pad;
-  if (a.divisor_override && *a.divisor_override == 0) throw arg_error("'divisor_override' must not be 0");
+  if (a.divisor_override && *a.divisor_override == 0)
+    throw arg_error("'divisor_override' must not be 0");
   to.divisor = a.divisor_override.value_or(0);
   return call<AvgPool>(to);
 }
@@ -261,7 +280,8 @@ Tensor adaptive_avg_pool(const AdaptiveAvgPoolNd::Args& a, int dims) {
 Tensor max_unpool(const MaxUnpoolNd::Args& a, int dims) {
   check_form(a.x, dims);
   if (a.ids.shape() != a.x.shape())
-    throw shape_error("ids {} must have the shape of x, {}", to_string(a.ids.shape()), to_string(a.x.shape()))
+    throw shape_error("ids {} must have the shape of x, {}", to_string(a.ids.shape()),
+                      to_string(a.x.shape()))
         .of("x", "ids");
   const Dims kernel = per_dim(a.kernel.list, dims, "kernel", 1);
   const Dims stride = a.stride.list.empty() ? kernel : per_dim(a.stride.list, dims, "stride", 1);
@@ -294,7 +314,11 @@ Tensor lp_pool(const LpPoolNd::Args& a, int dims) {
 std::vector<Tensor> MaxPool1d::compose(const Args& a) { return max_pool(a, 1); }
 void MaxPool1d::samples(SampleList& s) {
   add_sample<MaxPool1d>(s, {.x = grid({2, 2, 6}, -1, 1), .kernel = {2}});
-  add_sample<MaxPool1d>(s, {.x = grid({2, 7}, -1, 1), .kernel = {3}, .stride = {2}, .padding = {1}, .return_indices = true});
+  add_sample<MaxPool1d>(s, {.x = grid({2, 7}, -1, 1),
+                            .kernel = {3},
+                            .stride = {2},
+                            .padding = {1},
+                            .return_indices = true});
   add_sample<MaxPool1d>(s, {.x = grid({0, 2, 6}, -1, 1), .kernel = {2}});
 }
 
@@ -302,8 +326,13 @@ std::vector<Tensor> MaxPool2d::compose(const Args& a) { return max_pool(a, 2); }
 void MaxPool2d::samples(SampleList& s) {
   const Tensor x = grid({1, 2, 4, 4}, -1, 1);
   add_sample<MaxPool2d>(s, {.x = x, .kernel = {2}});
-  add_sample<MaxPool2d>(s, {.x = strided(x), .kernel = {2, 3}, .stride = {1, 2}, .padding = {1}, .ceil_mode = true});
-  add_sample<MaxPool2d>(s, {.x = grid({2, 4, 4}, -1, 1), .kernel = {2}, .stride = {1}, .dilation = {2}, .return_indices = true});
+  add_sample<MaxPool2d>(
+      s, {.x = strided(x), .kernel = {2, 3}, .stride = {1, 2}, .padding = {1}, .ceil_mode = true});
+  add_sample<MaxPool2d>(s, {.x = grid({2, 4, 4}, -1, 1),
+                            .kernel = {2},
+                            .stride = {1},
+                            .dilation = {2},
+                            .return_indices = true});
 }
 
 std::vector<Tensor> MaxPool3d::compose(const Args& a) { return max_pool(a, 3); }
@@ -314,15 +343,22 @@ void MaxPool3d::samples(SampleList& s) {
 Tensor AvgPool1d::compose(const Args& a) { return avg_pool(a, 1); }
 void AvgPool1d::samples(SampleList& s) {
   add_sample<AvgPool1d>(s, {.x = grid({2, 2, 6}, -1, 1), .kernel = {2}});
-  add_sample<AvgPool1d>(s, {.x = grid({2, 7}, -1, 1), .kernel = {3}, .stride = {2}, .padding = {1}, .ceil_mode = true});
+  add_sample<AvgPool1d>(
+      s,
+      {.x = grid({2, 7}, -1, 1), .kernel = {3}, .stride = {2}, .padding = {1}, .ceil_mode = true});
 }
 
 Tensor AvgPool2d::compose(const Args& a) { return avg_pool(a, 2); }
 void AvgPool2d::samples(SampleList& s) {
   const Tensor x = grid({1, 2, 4, 3}, -1, 1);
   add_sample<AvgPool2d>(s, {.x = x, .kernel = {2}});
-  add_sample<AvgPool2d>(s, {.x = strided(x), .kernel = {2, 3}, .stride = {2, 1}, .padding = {1}, .count_include_pad = false});
-  add_sample<AvgPool2d>(s, {.x = x, .kernel = {2}, .stride = {1}, .ceil_mode = true, .divisor_override = 3});
+  add_sample<AvgPool2d>(s, {.x = strided(x),
+                            .kernel = {2, 3},
+                            .stride = {2, 1},
+                            .padding = {1},
+                            .count_include_pad = false});
+  add_sample<AvgPool2d>(
+      s, {.x = x, .kernel = {2}, .stride = {1}, .ceil_mode = true, .divisor_override = 3});
 }
 
 Tensor AvgPool3d::compose(const Args& a) { return avg_pool(a, 3); }
@@ -337,7 +373,8 @@ void AdaptiveMaxPool1d::samples(SampleList& s) {
 std::vector<Tensor> AdaptiveMaxPool2d::compose(const Args& a) { return adaptive_max_pool(a, 2); }
 void AdaptiveMaxPool2d::samples(SampleList& s) {
   add_sample<AdaptiveMaxPool2d>(s, {.x = grid({1, 2, 5, 3}, -1, 1), .size = {3, 2}});
-  add_sample<AdaptiveMaxPool2d>(s, {.x = grid({2, 5, 3}, -1, 1), .size = {2, -1}, .return_indices = true});
+  add_sample<AdaptiveMaxPool2d>(
+      s, {.x = grid({2, 5, 3}, -1, 1), .size = {2, -1}, .return_indices = true});
 }
 std::vector<Tensor> AdaptiveMaxPool3d::compose(const Args& a) { return adaptive_max_pool(a, 3); }
 void AdaptiveMaxPool3d::samples(SampleList& s) {
@@ -360,22 +397,28 @@ void AdaptiveAvgPool3d::samples(SampleList& s) {
 
 namespace {
 
-Tensor ids_of(std::initializer_list<double> v, const Shape& shape) { return Tensor::of(v, shape, DType::i64); }
+Tensor ids_of(std::initializer_list<double> v, const Shape& shape) {
+  return Tensor::of(v, shape, DType::i64);
+}
 
 }  // namespace
 
 Tensor MaxUnpool1d::compose(const Args& a) { return max_unpool(a, 1); }
 void MaxUnpool1d::samples(SampleList& s) {
-  add_sample<MaxUnpool1d>(s, {.x = grid({2, 2}, -1, 1), .ids = ids_of({1, 2, 0, 3}, {2, 2}), .kernel = {2}});
-  add_sample<MaxUnpool1d>(s, {.x = grid({1, 2}, -1, 1), .ids = ids_of({1, 4}, {1, 2}), .kernel = {2}, .size = Sizes{5}});
+  add_sample<MaxUnpool1d>(
+      s, {.x = grid({2, 2}, -1, 1), .ids = ids_of({1, 2, 0, 3}, {2, 2}), .kernel = {2}});
+  add_sample<MaxUnpool1d>(
+      s,
+      {.x = grid({1, 2}, -1, 1), .ids = ids_of({1, 4}, {1, 2}), .kernel = {2}, .size = Sizes{5}});
 }
 Tensor MaxUnpool2d::compose(const Args& a) { return max_unpool(a, 2); }
 void MaxUnpool2d::samples(SampleList& s) {
-  add_sample<MaxUnpool2d>(s, {.x = grid({1, 1, 2}, -1, 1), .ids = ids_of({4, 2}, {1, 1, 2}), .kernel = {2}});
+  add_sample<MaxUnpool2d>(
+      s, {.x = grid({1, 1, 2}, -1, 1), .ids = ids_of({4, 2}, {1, 1, 2}), .kernel = {2}});
 }
 Tensor MaxUnpool3d::compose(const Args& a) { return max_unpool(a, 3); }
 void MaxUnpool3d::samples(SampleList& s) {
-  add_sample<MaxUnpool3d, LpPool1d, LpPool2d>(s, {.x = grid({2, 1, 1, 1}, -1, 1), .ids = ids_of({7, 2}, {2, 1, 1, 1}), .kernel = {2}});
+  add_sample<MaxUnpool3d>(s, {.x = grid({2, 1, 1, 1}, -1, 1), .ids = ids_of({7, 2}, {2, 1, 1, 1}), .kernel = {2}});
 }
 
 Tensor LpPool1d::compose(const Args& a) { return lp_pool(a, 1); }

@@ -5,7 +5,8 @@
 
 namespace rille {
 
-// ---- the ops behind ------------------------------------------------------------------------------
+// ---- the ops behind
+// ------------------------------------------------------------------------------
 
 /// Windows with every number given, one a spatial dim; adaptive ones need only `out`.
 struct PoolBase {
@@ -22,11 +23,18 @@ struct PoolBase {
 };
 
 struct MaxPool : PoolBase {
-  struct Args { Tensor x; Sizes out, kernel, stride, padding, dilation; bool adaptive = false; };
-  struct Saved { Tensor ids; };
+  struct Args {
+    Tensor x;
+    Sizes out, kernel, stride, padding, dilation;
+    bool adaptive = false;
+  };
+  struct Saved {
+    Tensor ids;
+  };
   static constexpr std::string_view name = "max_pool";
   static constexpr std::string_view doc = "The largest element of each window.";
-  static constexpr auto fields = std::tuple_cat(std::tuple{field("x", &Args::x, "[..., in...]")}, window_fields<Args>());
+  static constexpr auto fields =
+      std::tuple_cat(std::tuple{field("x", &Args::x, "[..., in...]")}, window_fields<Args>());
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* s);
   static Args grad(const Back<MaxPool>& b);
@@ -35,10 +43,15 @@ struct MaxPool : PoolBase {
 
 struct MaxPoolIds : PoolBase {
   using Args = MaxPool::Args;
-  struct Out { Tensor values, ids; };
-  struct Saved { Tensor ids; };
+  struct Out {
+    Tensor values, ids;
+  };
+  struct Saved {
+    Tensor ids;
+  };
   static constexpr std::string_view name = "max_pool_ids";
-  static constexpr std::string_view doc = "The largest element of each window, and where it stands.";
+  static constexpr std::string_view doc =
+      "The largest element of each window, and where it stands.";
   static constexpr auto fields = MaxPool::fields;
   static constexpr std::array<std::string_view, 2> result_names{"values", "ids"};
   static std::array<Meta, 2> infer(const Args& a);
@@ -49,12 +62,17 @@ struct MaxPoolIds : PoolBase {
 
 /// Zeros of a spatial size with y added at its ids: the gradient of max pooling.
 struct PoolPlace : PoolBase {
-  struct Args { Tensor y, ids; Sizes size; };
+  struct Args {
+    Tensor y, ids;
+    Sizes size;
+  };
   static constexpr std::string_view name = "pool_place";
-  static constexpr std::string_view doc = "Zeros with each element of y added in its plane at the id it has.";
-  static constexpr auto fields = std::tuple{field("y", &Args::y, "[..., out...]"),
-                                            field("ids", &Args::ids, "ids into the flattened spatial dims").saved(),
-                                            field("size", &Args::size, "spatial sizes of the result").required()};
+  static constexpr std::string_view doc =
+      "Zeros with each element of y added in its plane at the id it has.";
+  static constexpr auto fields =
+      std::tuple{field("y", &Args::y, "[..., out...]"),
+                 field("ids", &Args::ids, "ids into the flattened spatial dims").saved(),
+                 field("size", &Args::size, "spatial sizes of the result").required()};
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& x);
   static Tensor compose(const Args& a);
@@ -71,10 +89,10 @@ struct AvgPool : PoolBase {
   };
   static constexpr std::string_view name = "avg_pool";
   static constexpr std::string_view doc = "The mean of each window.";
-  static constexpr auto fields =
-      std::tuple_cat(std::tuple{field("x", &Args::x, "[..., in...]")}, window_fields<Args>(),
-                     std::tuple{field("count_padding", &Args::count_padding, "padding counts as zeros"),
-                                field("divisor", &Args::divisor, "instead of the number of elements, unless 0")});
+  static constexpr auto fields = std::tuple_cat(
+      std::tuple{field("x", &Args::x, "[..., in...]")}, window_fields<Args>(),
+      std::tuple{field("count_padding", &Args::count_padding, "padding counts as zeros"),
+                 field("divisor", &Args::divisor, "instead of the number of elements, unless 0")});
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<AvgPool>& b);
@@ -91,7 +109,8 @@ struct AvgPoolGrad : PoolBase {
   static constexpr std::string_view name = "avg_pool_grad";
   static constexpr std::string_view doc = "Each element of dy spread over its window.";
   static constexpr auto fields = std::tuple_cat(
-      std::tuple{field("dy", &Args::dy, "[..., out...]"), field("size", &Args::size, "spatial sizes of the input").required()},
+      std::tuple{field("dy", &Args::dy, "[..., out...]"),
+                 field("size", &Args::size, "spatial sizes of the input").required()},
       window_fields<Args>(),
       std::tuple{field("count_padding", &Args::count_padding, "padding counts as zeros"),
                  field("divisor", &Args::divisor, "instead of the number of elements, unless 0")});
@@ -101,7 +120,8 @@ struct AvgPoolGrad : PoolBase {
   static void samples(SampleList& s);
 };
 
-// ---- what scripts call ---------------------------------------------------------------------------
+// ---- what scripts call
+// ---------------------------------------------------------------------------
 
 struct MaxPoolNd {
   struct Args {
@@ -111,13 +131,14 @@ struct MaxPoolNd {
   };
   using Out = std::vector<Tensor>;
   static constexpr auto fields_of(std::string_view x) {
-    return std::tuple{field("x", &Args::x, x),
-                      field("kernel", &Args::kernel, "of a window").required(),
-                      field("stride", &Args::stride, "from window to window; default: kernel"),
-                      field("padding", &Args::padding, "on both sides, never chosen; at most half the kernel"),
-                      field("dilation", &Args::dilation, "from element to element of a window"),
-                      field("ceil_mode", &Args::ceil_mode, "a last window may hang over the end"),
-                      field("return_indices", &Args::return_indices, "also the ids of the elements chosen")};
+    return std::tuple{
+        field("x", &Args::x, x),
+        field("kernel", &Args::kernel, "of a window").required(),
+        field("stride", &Args::stride, "from window to window; default: kernel"),
+        field("padding", &Args::padding, "on both sides, never chosen; at most half the kernel"),
+        field("dilation", &Args::dilation, "from element to element of a window"),
+        field("ceil_mode", &Args::ceil_mode, "a last window may hang over the end"),
+        field("return_indices", &Args::return_indices, "also the ids of the elements chosen")};
   }
 };
 
@@ -156,13 +177,14 @@ struct AvgPoolNd {
     std::optional<int64_t> divisor_override = {};
   };
   static constexpr auto fields_of(std::string_view x) {
-    return std::tuple{field("x", &Args::x, x),
-                      field("kernel", &Args::kernel, "of a window").required(),
-                      field("stride", &Args::stride, "from window to window; default: kernel"),
-                      field("padding", &Args::padding, "zeros on both sides, at most half the kernel"),
-                      field("ceil_mode", &Args::ceil_mode, "a last window may hang over the end"),
-                      field("count_include_pad", &Args::count_include_pad, "zeros around count as elements"),
-                      field("divisor_override", &Args::divisor_override, "instead of the number of elements")};
+    return std::tuple{
+        field("x", &Args::x, x),
+        field("kernel", &Args::kernel, "of a window").required(),
+        field("stride", &Args::stride, "from window to window; default: kernel"),
+        field("padding", &Args::padding, "zeros on both sides, at most half the kernel"),
+        field("ceil_mode", &Args::ceil_mode, "a last window may hang over the end"),
+        field("count_include_pad", &Args::count_include_pad, "zeros around count as elements"),
+        field("divisor_override", &Args::divisor_override, "instead of the number of elements")};
   }
 };
 
@@ -193,21 +215,28 @@ struct AvgPool3d : AvgPoolNd {
   static void samples(SampleList& s);
 };
 
-// ---- results of a given size ---------------------------------------------------------------------
+// ---- results of a given size
+// ---------------------------------------------------------------------
 
 struct AdaptiveMaxPoolNd {
-  struct Args { Tensor x; PerDim size; bool return_indices = false; };
+  struct Args {
+    Tensor x;
+    PerDim size;
+    bool return_indices = false;
+  };
   using Out = std::vector<Tensor>;
   static constexpr auto fields_of(std::string_view x) {
-    return std::tuple{field("x", &Args::x, x),
-                      field("size", &Args::size, "spatial sizes of the result; -1 keeps one").required(),
-                      field("return_indices", &Args::return_indices, "also the ids of the elements chosen")};
+    return std::tuple{
+        field("x", &Args::x, x),
+        field("size", &Args::size, "spatial sizes of the result; -1 keeps one").required(),
+        field("return_indices", &Args::return_indices, "also the ids of the elements chosen")};
   }
 };
 
 struct AdaptiveMaxPool1d : AdaptiveMaxPoolNd {
   static constexpr std::string_view name = "adaptive_max_pool1d";
-  static constexpr std::string_view doc = "The largest elements of as many windows as the result is long.";
+  static constexpr std::string_view doc =
+      "The largest elements of as many windows as the result is long.";
   static constexpr std::string_view example = "rille.adaptive_max_pool1d(rille.ones(1, 2, 8), 3)";
   static constexpr auto fields = fields_of("[n, c, l] or [c, l]");
   static Out compose(const Args& a);
@@ -216,8 +245,10 @@ struct AdaptiveMaxPool1d : AdaptiveMaxPoolNd {
 
 struct AdaptiveMaxPool2d : AdaptiveMaxPoolNd {
   static constexpr std::string_view name = "adaptive_max_pool2d";
-  static constexpr std::string_view doc = "The largest elements of as many windows as the result has pixels.";
-  static constexpr std::string_view example = "rille.adaptive_max_pool2d(rille.ones(1, 2, 8, 8), { 3, 2 })";
+  static constexpr std::string_view doc =
+      "The largest elements of as many windows as the result has pixels.";
+  static constexpr std::string_view example =
+      "rille.adaptive_max_pool2d(rille.ones(1, 2, 8, 8), { 3, 2 })";
   static constexpr auto fields = fields_of("[n, c, h, w] or [c, h, w]");
   static Out compose(const Args& a);
   static void samples(SampleList& s);
@@ -225,18 +256,24 @@ struct AdaptiveMaxPool2d : AdaptiveMaxPoolNd {
 
 struct AdaptiveMaxPool3d : AdaptiveMaxPoolNd {
   static constexpr std::string_view name = "adaptive_max_pool3d";
-  static constexpr std::string_view doc = "The largest elements of as many windows as the result has voxels.";
-  static constexpr std::string_view example = "rille.adaptive_max_pool3d(rille.ones(1, 2, 4, 4, 4), 2)";
+  static constexpr std::string_view doc =
+      "The largest elements of as many windows as the result has voxels.";
+  static constexpr std::string_view example =
+      "rille.adaptive_max_pool3d(rille.ones(1, 2, 4, 4, 4), 2)";
   static constexpr auto fields = fields_of("[n, c, d, h, w] or [c, d, h, w]");
   static Out compose(const Args& a);
   static void samples(SampleList& s);
 };
 
 struct AdaptiveAvgPoolNd {
-  struct Args { Tensor x; PerDim size; };
+  struct Args {
+    Tensor x;
+    PerDim size;
+  };
   static constexpr auto fields_of(std::string_view x) {
-    return std::tuple{field("x", &Args::x, x),
-                      field("size", &Args::size, "spatial sizes of the result; -1 keeps one").required()};
+    return std::tuple{
+        field("x", &Args::x, x),
+        field("size", &Args::size, "spatial sizes of the result; -1 keeps one").required()};
   }
 };
 
@@ -252,7 +289,8 @@ struct AdaptiveAvgPool1d : AdaptiveAvgPoolNd {
 struct AdaptiveAvgPool2d : AdaptiveAvgPoolNd {
   static constexpr std::string_view name = "adaptive_avg_pool2d";
   static constexpr std::string_view doc = "The means of as many windows as the result has pixels.";
-  static constexpr std::string_view example = "rille.adaptive_avg_pool2d(rille.ones(1, 2, 8, 8), 1)";
+  static constexpr std::string_view example =
+      "rille.adaptive_avg_pool2d(rille.ones(1, 2, 8, 8), 1)";
   static constexpr auto fields = fields_of("[n, c, h, w] or [c, h, w]");
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -261,13 +299,15 @@ struct AdaptiveAvgPool2d : AdaptiveAvgPoolNd {
 struct AdaptiveAvgPool3d : AdaptiveAvgPoolNd {
   static constexpr std::string_view name = "adaptive_avg_pool3d";
   static constexpr std::string_view doc = "The means of as many windows as the result has voxels.";
-  static constexpr std::string_view example = "rille.adaptive_avg_pool3d(rille.ones(1, 2, 4, 4, 4), 2)";
+  static constexpr std::string_view example =
+      "rille.adaptive_avg_pool3d(rille.ones(1, 2, 4, 4, 4), 2)";
   static constexpr auto fields = fields_of("[n, c, d, h, w] or [c, d, h, w]");
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
-// ---- others --------------------------------------------------------------------------------------
+// ---- others
+// --------------------------------------------------------------------------------------
 
 struct MaxUnpoolNd {
   struct Args {
@@ -276,18 +316,20 @@ struct MaxUnpoolNd {
     std::optional<Sizes> size = {};
   };
   static constexpr auto fields_of(std::string_view x) {
-    return std::tuple{field("x", &Args::x, x),
-                      field("ids", &Args::ids, "as max pooling gave them with return_indices"),
-                      field("kernel", &Args::kernel, "of a window").required(),
-                      field("stride", &Args::stride, "from window to window; default: kernel"),
-                      field("padding", &Args::padding, "on both sides"),
-                      field("size", &Args::size, "spatial sizes of the result, where several are possible")};
+    return std::tuple{
+        field("x", &Args::x, x),
+        field("ids", &Args::ids, "as max pooling gave them with return_indices"),
+        field("kernel", &Args::kernel, "of a window").required(),
+        field("stride", &Args::stride, "from window to window; default: kernel"),
+        field("padding", &Args::padding, "on both sides"),
+        field("size", &Args::size, "spatial sizes of the result, where several are possible")};
   }
 };
 
 struct MaxUnpool1d : MaxUnpoolNd {
   static constexpr std::string_view name = "max_unpool1d";
-  static constexpr std::string_view doc = "Maxima put back where max_pool1d found them, zeros elsewhere.";
+  static constexpr std::string_view doc =
+      "Maxima put back where max_pool1d found them, zeros elsewhere.";
   static constexpr std::string_view example =
       "rille.max_unpool1d(rille.ones(1, 2), rille.tensor({{0, 3}}, { dtype = 'i64' }), 2)";
   static constexpr auto fields = fields_of("[n, c, l] or [c, l]");
@@ -297,7 +339,8 @@ struct MaxUnpool1d : MaxUnpoolNd {
 
 struct MaxUnpool2d : MaxUnpoolNd {
   static constexpr std::string_view name = "max_unpool2d";
-  static constexpr std::string_view doc = "Maxima put back where max_pool2d found them, zeros elsewhere.";
+  static constexpr std::string_view doc =
+      "Maxima put back where max_pool2d found them, zeros elsewhere.";
   static constexpr std::string_view example =
       "rille.max_unpool2d(rille.ones(1, 1, 1), rille.tensor({{{3}}}, { dtype = 'i64' }), 2)";
   static constexpr auto fields = fields_of("[n, c, h, w] or [c, h, w]");
@@ -307,7 +350,8 @@ struct MaxUnpool2d : MaxUnpoolNd {
 
 struct MaxUnpool3d : MaxUnpoolNd {
   static constexpr std::string_view name = "max_unpool3d";
-  static constexpr std::string_view doc = "Maxima put back where max_pool3d found them, zeros elsewhere.";
+  static constexpr std::string_view doc =
+      "Maxima put back where max_pool3d found them, zeros elsewhere.";
   static constexpr std::string_view example =
       "rille.max_unpool3d(rille.ones(1, 1, 1, 1), rille.tensor({{{{7}}}}, { dtype = 'i64' }), 2)";
   static constexpr auto fields = fields_of("[n, c, d, h, w] or [c, d, h, w]");

@@ -1,5 +1,5 @@
-// Turns op structs into records. Included by each family's .cpp, once; it also brings what pointwise
-// kernels are made of.
+// Turns op structs into records. Included by each family's .cpp, once; it also brings what
+// pointwise kernels are made of.
 #pragma once
 #include <cstring>
 #include <new>
@@ -9,14 +9,17 @@
 namespace rille {
 namespace detail {
 
-template <class O> const typename O::Args& args_of(const void* p) {
+template <class O>
+const typename O::Args& args_of(const void* p) {
   return *static_cast<const typename O::Args*>(p);
 }
 
 template <class T>
 void put_metas(const T& m, Metas& out) {
-  if constexpr (std::is_same_v<T, Meta>) out.push_back(m);
-  else for (const Meta& one : m) out.push_back(one);
+  if constexpr (std::is_same_v<T, Meta>)
+    out.push_back(m);
+  else
+    for (const Meta& one : m) out.push_back(one);
 }
 
 template <class O>
@@ -64,9 +67,16 @@ void grad_thunk(const BackFrame& f, void* grad_args) {
 template <class O>
 FieldInfo field_info(const auto& f, const typename O::Args& probe) {
   using T = std::remove_cvref_t<decltype(probe.*f.ptr)>;
-  const auto offset = reinterpret_cast<const char*>(&(probe.*f.ptr)) - reinterpret_cast<const char*>(&probe);
-  FieldInfo out{f.name, f.doc, kind_of<T>, f.is_required, f.is_saved, f.takes_number,
-                static_cast<uint16_t>(offset), {}};
+  const auto offset =
+      reinterpret_cast<const char*>(&(probe.*f.ptr)) - reinterpret_cast<const char*>(&probe);
+  FieldInfo out{f.name,
+                f.doc,
+                kind_of<T>,
+                f.is_required,
+                f.is_saved,
+                f.takes_number,
+                static_cast<uint16_t>(offset),
+                {}};
   out.required |= out.kind == ArgKind::tensor || out.kind == ArgKind::tensors;
   if constexpr (std::is_enum_v<T> && !std::is_same_v<T, DType>) {
     static_assert(sizeof(T) == sizeof(int), "a choice is stored as an int");
@@ -89,6 +99,7 @@ OpInfo make_info() {
   i.name = O::name;
   static const std::string with_underscore = std::string(O::name) + "_";
   i.in_place_name = with_underscore.c_str();
+  if constexpr (requires { O::in_place_name; }) i.in_place_name = O::in_place_name;
   i.doc = O::doc;
   if constexpr (requires { O::example; }) i.example = O::example;
   const Args probe{};
@@ -121,12 +132,16 @@ OpInfo make_info() {
     i.view = true;
     i.look = [](const void* a, Views& out) {
       auto v = O::view(detail::args_of<O>(a));
-      if constexpr (std::is_same_v<decltype(v), View>) out.push_back(v);
-      else for (const View& one : v) out.push_back(one);
+      if constexpr (std::is_same_v<decltype(v), View>)
+        out.push_back(v);
+      else
+        for (const View& one : v) out.push_back(one);
     };
   } else {
     if constexpr (HasInfer<O>)
-      i.infer = [](const void* a, Metas& out) { detail::put_metas(O::infer(detail::args_of<O>(a)), out); };
+      i.infer = [](const void* a, Metas& out) {
+        detail::put_metas(O::infer(detail::args_of<O>(a)), out);
+      };
     if constexpr (HasPlainKernel<O> || HasSavingKernel<O>)
       i.kernel[static_cast<int>(DeviceType::cpu)] = &detail::kernel_thunk<O>;
   }

@@ -12,6 +12,7 @@ std::vector<const OpInfo*> collect() {
       family_activation,      //
       family_arith,           //
       family_arrange,         //
+      family_attention,       //
       family_binary,          //
       family_bitwise,         //
       family_cast,            //
@@ -19,20 +20,22 @@ std::vector<const OpInfo*> collect() {
       family_contract,        //
       family_conv,            //
       family_create,          //
-      family_decompose,       //
       family_cross_entropy,   //
+      family_decompose,       //
+      family_dropout,         //
       family_embedding,       //
       family_extreme,         //
       family_fold,            //
       family_index,           //
       family_linalg,          //
       family_mask,            //
-      family_matrix,          //
       family_math,            //
       family_matmul,          //
+      family_matrix,          //
       family_norm,            //
       family_order,           //
       family_pool,            //
+      family_random,          //
       family_reduce,          //
       family_resize,          //
       family_rounding,        //

@@ -15,7 +15,8 @@
 namespace rille {
 namespace {
 
-// ---- tables of weights ---------------------------------------------------------------------------
+// ---- tables of weights
+// ---------------------------------------------------------------------------
 
 using Filter = Resample::Filter;
 
@@ -44,11 +45,13 @@ struct Table {
   int64_t nearest(int64_t p) const {
     if (filter == Filter::nearest)
       return exact ? p * in / out : static_cast<int64_t>(static_cast<double>(p) * step);
-    return exact ? (2 * p + 1) * in / (2 * out) : static_cast<int64_t>((static_cast<double>(p) + 0.5) * step);
+    return exact ? (2 * p + 1) * in / (2 * out)
+                 : static_cast<int64_t>((static_cast<double>(p) + 0.5) * step);
   }
 
   void between(int64_t p) {
-    double place = align_corners ? static_cast<double>(p) * step : (static_cast<double>(p) + 0.5) * step - 0.5;
+    double place =
+        align_corners ? static_cast<double>(p) * step : (static_cast<double>(p) + 0.5) * step - 0.5;
     if (filter == Filter::linear) place = std::max(place, 0.0);
     const double below = std::floor(place), t = place - below;
     const auto i = static_cast<int64_t>(below);
@@ -62,7 +65,8 @@ struct Table {
 
   // All elements under the filter, stretched where the result is smaller.
   void smooth(int64_t p) {
-    const double reach = (filter == Filter::linear ? 1 : 2) * std::max(step, 1.0), shrink = 1 / std::max(step, 1.0);
+    const double reach = (filter == Filter::linear ? 1 : 2) * std::max(step, 1.0),
+                 shrink = 1 / std::max(step, 1.0);
     const double centre = step * (static_cast<double>(p) + 0.5);
     const int64_t first = std::max<int64_t>(static_cast<int64_t>(centre - reach + 0.5), 0);
     const int64_t last = std::min(static_cast<int64_t>(centre + reach + 0.5), in);
@@ -82,12 +86,17 @@ template <class A>
 cpu::Taps table(const A& a, int64_t in, int64_t out) {
   Table t{in, out, a.filter, 0, a.scale == 0, a.align_corners};
   const double n = static_cast<double>(in), m = static_cast<double>(out);
-  if (a.align_corners) t.step = out > 1 ? (n - 1) / (m - 1) : 0;
-  else t.step = a.scale == 0 ? n / m : 1 / a.scale;
+  if (a.align_corners)
+    t.step = out > 1 ? (n - 1) / (m - 1) : 0;
+  else
+    t.step = a.scale == 0 ? n / m : 1 / a.scale;
   for (int64_t p = 0; p < out; ++p) {
-    if (a.filter == Filter::nearest || a.filter == Filter::nearest_exact) t.add(t.nearest(p), 1);
-    else if (a.antialias) t.smooth(p);
-    else t.between(p);
+    if (a.filter == Filter::nearest || a.filter == Filter::nearest_exact)
+      t.add(t.nearest(p), 1);
+    else if (a.antialias)
+      t.smooth(p);
+    else
+      t.between(p);
     t.taps.first.push_back(static_cast<int64_t>(t.taps.at.size()));
   }
   return std::move(t.taps);
@@ -114,9 +123,12 @@ Tensor widened(const Tensor& t) {
 
 // A tensor to compute into; `give` puts it where it belongs.
 Tensor wide_result(const Tensor& y) {
-  return y.dtype() == DType::f64 || y.dtype() == DType::f32 ? y : Tensor::empty(y.shape(), DType::f32);
+  return y.dtype() == DType::f64 || y.dtype() == DType::f32 ? y
+                                                            : Tensor::empty(y.shape(), DType::f32);
 }
-void give(const Tensor& from, const Tensor& y) { if (!from.is(y)) copy_(y, from); }
+void give(const Tensor& from, const Tensor& y) {
+  if (!from.is(y)) copy_(y, from);
+}
 
 template <class To, class From>
 To same_filter(const From& a) {
@@ -135,7 +147,8 @@ void Resample::cpu(const Args& a, Tensor& y) {
   const int dim = axis(a.dim.value, y.rank());
   const auto [outer, inner] = around(y.shape(), dim);
   const Tensor x = widened(a.x), z = wide_result(y);
-  cpu::resample(x.dtype(), table(a, x.size(dim), a.size), outer, x.size(dim), inner, x.data(), z.data());
+  cpu::resample(x.dtype(), table(a, x.size(dim), a.size), outer, x.size(dim), inner, x.data(),
+                z.data());
   give(z, y);
 }
 Resample::Args Resample::grad(const Back<Resample>& b) {
@@ -145,7 +158,11 @@ Resample::Args Resample::grad(const Back<Resample>& b) {
 }
 void Resample::samples(SampleList& s) {
   add_sample<Resample>(s, {.x = grid({2, 3, 2}, -1, 1), .dim = {1}, .size = 5});
-  add_sample<Resample>(s, {.x = strided(grid({2, 5}, -1, 1)), .dim = {-1}, .size = 3, .filter = Filter::cubic, .antialias = true});
+  add_sample<Resample>(s, {.x = strided(grid({2, 5}, -1, 1)),
+                           .dim = {-1},
+                           .size = 3,
+                           .filter = Filter::cubic,
+                           .antialias = true});
 }
 
 Meta ResampleGrad::infer(const Args& a) { return meta_along(a.dy, a.dim, a.in); }
@@ -155,7 +172,8 @@ void ResampleGrad::cpu(const Args& a, Tensor& dx) {
   const int dim = axis(a.dim.value, dx.rank());
   const auto [outer, inner] = around(dx.shape(), dim);
   const Tensor dy = widened(a.dy), z = wide_result(dx);
-  cpu::resample_backward(dy.dtype(), table(a, a.in, dy.size(dim)), outer, a.in, inner, dy.data(), z.data());
+  cpu::resample_backward(dy.dtype(), table(a, a.in, dy.size(dim)), outer, a.in, inner, dy.data(),
+                         z.data());
   give(z, dx);
 }
 ResampleGrad::Args ResampleGrad::grad(const Back<ResampleGrad>& b) {
@@ -164,10 +182,12 @@ ResampleGrad::Args ResampleGrad::grad(const Back<ResampleGrad>& b) {
   return {.dy = call<Resample>(to)};
 }
 void ResampleGrad::samples(SampleList& s) {
-  add_sample<ResampleGrad>(s, {.dy = grid({2, 5}, -1, 1), .dim = {1}, .in = 3, .align_corners = true});
+  add_sample<ResampleGrad>(s,
+                           {.dy = grid({2, 5}, -1, 1), .dim = {1}, .in = 3, .align_corners = true});
 }
 
-// ---- interpolate ---------------------------------------------------------------------------------
+// ---- interpolate
+// ---------------------------------------------------------------------------------
 
 namespace {
 
@@ -190,7 +210,8 @@ Resizing resizing(const Interpolate::Args& a, int dims) {
     const double in = static_cast<double>(a.x.size(d + 2));
     r.size.push_back(sized ? a.size[d] : static_cast<int64_t>(std::floor(in * factor)));
     r.scale.push_back(a.recompute_scale_factor ? 0 : factor);
-    if (r.size[d] < 1 || in == 0) throw shape_error("dim {} would go from {} to {}", d + 3, a.x.size(d + 2), r.size[d]).of("x");
+    if (r.size[d] < 1 || in == 0)
+      throw shape_error("dim {} would go from {} to {}", d + 3, a.x.size(d + 2), r.size[d]).of("x");
   }
   return r;
 }
@@ -211,12 +232,14 @@ void check_mode(const Interpolate::Args& a, int dims) {
   const std::string_view mode = names[static_cast<size_t>(a.mode)];
   const int wanted = dims_of(a.mode);
   if (wanted != 0 && wanted != dims)
-    throw shape_error("mode '{}' is for {} spatial dim{}, got shape {}", mode, wanted, wanted == 1 ? "" : "s",
-                      to_string(a.x.shape()))
+    throw shape_error("mode '{}' is for {} spatial dim{}, got shape {}", mode, wanted,
+                      wanted == 1 ? "" : "s", to_string(a.x.shape()))
         .of("x")
         .hint("linear is for 1, bilinear and bicubic for 2, trilinear for 3");
-  if (a.align_corners && wanted == 0) throw arg_error("'align_corners' means nothing for mode '{}'", mode);
-  if (a.antialias && wanted != 2) throw arg_error("'antialias' is for bilinear and bicubic, not '{}'", mode);
+  if (a.align_corners && wanted == 0)
+    throw arg_error("'align_corners' means nothing for mode '{}'", mode);
+  if (a.antialias && wanted != 2)
+    throw arg_error("'antialias' is for bilinear and bicubic, not '{}'", mode);
 }
 
 Tensor area(const Tensor& x, const Dims& size) {
@@ -230,22 +253,30 @@ Tensor picked(Tensor x, const Resample::Args& a, int dim) {
   const cpu::Taps taps = table(a, x.size(dim), a.size);
   const Tensor ids = Tensor::empty({a.size}, DType::i64);
   std::copy(taps.at.begin(), taps.at.end(), ids.data_as<int64_t>());
-  return index_select(x, dim, x.is_meta() ? Tensor::empty({a.size}, DType::i64, x.device()) : to_device(ids, x.device()));
+  return index_select(
+      x, dim,
+      x.is_meta() ? Tensor::empty({a.size}, DType::i64, x.device()) : to_device(ids, x.device()));
 }
 
 }  // namespace
 
 Tensor Interpolate::compose(const Args& a) {
   const int dims = a.x.rank() - 2;
-  if (dims < 1 || dims > 3) throw shape_error("needs [n, c, ...] with 1 to 3 spatial dims, got shape {}", to_string(a.x.shape())).of("x");
+  if (dims < 1 || dims > 3)
+    throw shape_error("needs [n, c, ...] with 1 to 3 spatial dims, got shape {}",
+                      to_string(a.x.shape()))
+        .of("x");
   check_mode(a, dims);
   const Resizing to = resizing(a, dims);
   if (a.mode == Mode::area) return area(a.x, to.size);
   const bool nearest = a.mode == Mode::nearest || a.mode == Mode::nearest_exact;
-  if (!a.x.is_float() && !nearest) throw dtype_error("needs a float tensor, got {}", rille::name(a.x.dtype())).of("x");
+  if (!a.x.is_float() && !nearest)
+    throw dtype_error("needs a float tensor, got {}", rille::name(a.x.dtype())).of("x");
   Resample::Args one;
-  one.filter = a.mode == Mode::nearest ? Filter::nearest : a.mode == Mode::nearest_exact ? Filter::nearest_exact
-               : a.mode == Mode::bicubic ? Filter::cubic : Filter::linear;
+  one.filter = a.mode == Mode::nearest         ? Filter::nearest
+               : a.mode == Mode::nearest_exact ? Filter::nearest_exact
+               : a.mode == Mode::bicubic       ? Filter::cubic
+                                               : Filter::linear;
   one.align_corners = a.align_corners, one.antialias = a.antialias;
   // Between dims nothing is rounded.
   const bool narrow = !nearest && (a.x.dtype() == DType::f16 || a.x.dtype() == DType::bf16);
@@ -263,14 +294,17 @@ Tensor Interpolate::compose(const Args& a) {
   return narrow ? cast(y, a.x.dtype()) : y;
 }
 void Interpolate::samples(SampleList& s) {
-  const Tensor line = grid({1, 2, 4}, -1, 1), image = grid({1, 2, 3, 4}, -1, 1), volume = grid({1, 1, 2, 3, 2}, -1, 1);
+  const Tensor line = grid({1, 2, 4}, -1, 1), image = grid({1, 2, 3, 4}, -1, 1),
+               volume = grid({1, 1, 2, 3, 2}, -1, 1);
   add_sample<Interpolate>(s, {.x = line, .size = {7}});
   add_sample<Interpolate>(s, {.x = image, .scale_factor = {2}});
   add_sample<Interpolate>(s, {.x = volume, .size = {3, 2, 5}, .mode = Mode::nearest_exact});
   add_sample<Interpolate>(s, {.x = line, .scale_factor = {1.6}, .mode = Mode::linear});
   add_sample<Interpolate>(s, {.x = strided(image), .size = {5, 3}, .mode = Mode::bilinear});
-  add_sample<Interpolate>(s, {.x = image, .size = {5, 7}, .mode = Mode::bicubic, .align_corners = true});
-  add_sample<Interpolate>(s, {.x = image, .size = {2, 2}, .mode = Mode::bilinear, .antialias = true});
+  add_sample<Interpolate>(
+      s, {.x = image, .size = {5, 7}, .mode = Mode::bicubic, .align_corners = true});
+  add_sample<Interpolate>(s,
+                          {.x = image, .size = {2, 2}, .mode = Mode::bilinear, .antialias = true});
   add_sample<Interpolate>(s, {.x = volume, .scale_factor = {2, 1, 1.5}, .mode = Mode::trilinear});
   add_sample<Interpolate>(s, {.x = image, .size = {2, 3}, .mode = Mode::area});
 }

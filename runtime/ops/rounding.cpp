@@ -19,7 +19,9 @@ void NanToNum::samples(SampleList& s) {
 }
 
 OpFamily family_rounding() {
-  return list_ops(OpList<Abs, Sign, Floor, Ceil, Trunc, Round, Frac, Deg2rad, Rad2deg, NanToNum, Positive>{}, "rounding");
+  return list_ops(
+      OpList<Abs, Sign, Floor, Ceil, Trunc, Round, Frac, Deg2rad, Rad2deg, NanToNum, Positive>{},
+      "rounding");
 }
 
 }  // namespace rille

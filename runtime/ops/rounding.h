@@ -5,44 +5,62 @@
 namespace rille {
 
 struct Abs : Unary<Abs> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "abs";
   static constexpr std::string_view doc = "The absolute value of x; its slope at 0 is 0.";
   static constexpr std::string_view example = "rille.abs(rille.tensor{-1.5, 0.25, 2.5})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true;
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const { return math::fabs(x); }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return math::fabs(x);
+    }
     RILLE_HD int64_t value(int64_t x) const { return x < 0 ? -x : x; }
-    template <class A> RILLE_HD A slope(A x) const { return A(x > A(0)) - A(x < A(0)); }
+    template <class A>
+    RILLE_HD A slope(A x) const {
+      return A(x > A(0)) - A(x < A(0));
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Abs>(s, -2, 2.1); }
 };
 
 struct Sign : Unary<Sign> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "sign";
   static constexpr std::string_view doc = "-1, 0 or 1 with the sign of x; nan stays nan.";
   static constexpr std::string_view example = "rille.sign(rille.tensor{-1.5, 0.25, 2.5})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true;
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const { return x != x ? x : static_cast<A>(A(x > A(0)) - A(x < A(0))); }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return x != x ? x : static_cast<A>(A(x > A(0)) - A(x < A(0)));
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Sign>(s, -2, 2.1); }
 };
 
 struct Floor : Unary<Floor> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "floor";
   static constexpr std::string_view doc = "The largest whole number that is at most x.";
   static constexpr std::string_view example = "rille.floor(rille.tensor{-1.5, 0.25, 2.5})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true;
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const { return math::floor(x); }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return math::floor(x);
+    }
     RILLE_HD int64_t value(int64_t x) const { return x; }
   };
   static Fn fn(const Args&) { return {}; }
@@ -50,14 +68,19 @@ struct Floor : Unary<Floor> {
 };
 
 struct Ceil : Unary<Ceil> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "ceil";
   static constexpr std::string_view doc = "The smallest whole number that is at least x.";
   static constexpr std::string_view example = "rille.ceil(rille.tensor{-1.5, 0.25, 2.5})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true;
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const { return math::ceil(x); }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return math::ceil(x);
+    }
     RILLE_HD int64_t value(int64_t x) const { return x; }
   };
   static Fn fn(const Args&) { return {}; }
@@ -65,14 +88,19 @@ struct Ceil : Unary<Ceil> {
 };
 
 struct Trunc : Unary<Trunc> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "trunc";
   static constexpr std::string_view doc = "x without its fraction.";
   static constexpr std::string_view example = "rille.trunc(rille.tensor{-1.5, 0.25, 2.5})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true;
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const { return math::trunc(x); }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return math::trunc(x);
+    }
     RILLE_HD int64_t value(int64_t x) const { return x; }
   };
   static Fn fn(const Args&) { return {}; }
@@ -80,19 +108,26 @@ struct Trunc : Unary<Trunc> {
 };
 
 struct Round : Unary<Round> {
-  struct Args { Tensor x; int64_t decimals = 0; };
+  struct Args {
+    Tensor x;
+    int64_t decimals = 0;
+  };
   static constexpr std::string_view name = "round";
   static constexpr std::string_view doc =
       "x rounded to that many decimals, halves to the even neighbour.";
-  static constexpr std::string_view example = "rille.round(rille.tensor{2.5, 3.14159}, { decimals = 2 })";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("decimals", &Args::decimals, "negative: tens, hundreds")};
+  static constexpr std::string_view example =
+      "rille.round(rille.tensor{2.5, 3.14159}, { decimals = 2 })";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any tensor"),
+                 field("decimals", &Args::decimals, "negative: tens, hundreds")};
   static constexpr bool keeps_integers = true;
   struct Fn {
     double scale;
-    template <class A> RILLE_HD A value(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
       if (scale == 1) return math::rint(x);
-      return scale > 1 ? math::rint(x * A(scale)) / A(scale) : math::rint(x / A(1 / scale)) * A(1 / scale);
+      return scale > 1 ? math::rint(x * A(scale)) / A(scale)
+                       : math::rint(x / A(1 / scale)) * A(1 / scale);
     }
     RILLE_HD int64_t value(int64_t x) const { return x; }
   };
@@ -104,42 +139,66 @@ struct Round : Unary<Round> {
 };
 
 struct Frac : Unary<Frac> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "frac";
   static constexpr std::string_view doc = "The fraction of x, with its sign.";
   static constexpr std::string_view example = "rille.frac(rille.tensor{-1.5, 0.25, 2.5})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const { return x - math::trunc(x); }
-    template <class A> RILLE_HD A slope(A x) const { return x == x ? A(1) : x; }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return x - math::trunc(x);
+    }
+    template <class A>
+    RILLE_HD A slope(A x) const {
+      return x == x ? A(1) : x;
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Frac>(s, -2.4, 2.3); }
 };
 
 struct Deg2rad : Unary<Deg2rad> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "deg2rad";
   static constexpr std::string_view doc = "Degrees as radians.";
   static constexpr std::string_view example = "rille.deg2rad(rille.tensor{90, 180})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const { return x * A(0.017453292519943295); }
-    template <class A> RILLE_HD A slope(A x) const { return x == x ? A(0.017453292519943295) : x; }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return x * A(0.017453292519943295);
+    }
+    template <class A>
+    RILLE_HD A slope(A x) const {
+      return x == x ? A(0.017453292519943295) : x;
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Deg2rad>(s, -90, 180); }
 };
 
 struct Rad2deg : Unary<Rad2deg> {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "rad2deg";
   static constexpr std::string_view doc = "Radians as degrees.";
   static constexpr std::string_view example = "rille.rad2deg(rille.tensor{1, 2})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
-    template <class A> RILLE_HD A value(A x) const { return x * A(57.29577951308232); }
-    template <class A> RILLE_HD A slope(A x) const { return x == x ? A(57.29577951308232) : x; }
+    template <class A>
+    RILLE_HD A value(A x) const {
+      return x * A(57.29577951308232);
+    }
+    template <class A>
+    RILLE_HD A slope(A x) const {
+      return x == x ? A(57.29577951308232) : x;
+    }
   };
   static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Rad2deg>(s, -2, 3); }
@@ -147,11 +206,17 @@ struct Rad2deg : Unary<Rad2deg> {
 
 /// What nan and the infinities become; they get no gradient.
 struct NanToNum : Unary<NanToNum> {
-  struct Args { Tensor x; double nan = 0; std::optional<double> posinf{}, neginf{}; };
+  struct Args {
+    Tensor x;
+    double nan = 0;
+    std::optional<double> posinf{}, neginf{};
+  };
   static constexpr std::string_view name = "nan_to_num";
   static constexpr std::string_view doc =
-      "x with nan, infinity and minus infinity replaced; the infinities by the largest finite numbers.";
-  static constexpr std::string_view example = "rille.nan_to_num(rille.tensor{1, 0 / 0, 1 / 0}, { posinf = 9 })";
+      "x with nan, infinity and minus infinity replaced; the infinities by the largest finite "
+      "numbers.";
+  static constexpr std::string_view example =
+      "rille.nan_to_num(rille.tensor{1, 0 / 0, 1 / 0}, { posinf = 9 })";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any tensor"), field("nan", &Args::nan, "in place of nan"),
       field("posinf", &Args::posinf, "in place of infinity; default: the largest number"),
@@ -159,19 +224,25 @@ struct NanToNum : Unary<NanToNum> {
   static constexpr bool keeps_integers = true;
   struct Fn {
     double nan, posinf, neginf;
-    template <class A> RILLE_HD A value(A x) const {
+    template <class A>
+    RILLE_HD A value(A x) const {
       if (x != x) return A(nan);
       return x == A(HUGE_VAL) ? A(posinf) : x == A(-HUGE_VAL) ? A(neginf) : x;
     }
     RILLE_HD int64_t value(int64_t x) const { return x; }
-    template <class A> RILLE_HD A slope(A x) const { return x - x == A(0) ? A(1) : A(0); }
+    template <class A>
+    RILLE_HD A slope(A x) const {
+      return x - x == A(0) ? A(1) : A(0);
+    }
   };
   static Fn fn(const Args& a);
   static void samples(SampleList& s);
 };
 
 struct Positive {
-  struct Args { Tensor x; };
+  struct Args {
+    Tensor x;
+  };
   static constexpr std::string_view name = "positive";
   static constexpr std::string_view doc = "x itself, as the unary plus gives it.";
   static constexpr std::string_view example = "rille.positive(rille.tensor{1, -2})";

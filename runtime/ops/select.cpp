@@ -13,38 +13,48 @@ namespace {
 
 struct Choose {
   template <class A>
-  A operator()(uint8_t condition, A x, A y) const { return condition ? x : y; }
+  A operator()(uint8_t condition, A x, A y) const {
+    return condition ? x : y;
+  }
 };
 
 struct Between {
   template <class A>
-  A operator()(A x, A lo, A hi) const { return at_most(at_least(x, lo), hi); }
+  A operator()(A x, A lo, A hi) const {
+    return at_most(at_least(x, lo), hi);
+  }
 };
 
 // One pass whatever the dtypes: values travel in a type that holds them exactly.
 void choose(const Tensor& condition, const Tensor& x, const Tensor& y, Tensor& out) {
   switch (cpu::compute_type(out.dtype())) {
     case DType::f64: return map_as<double, uint8_t, double, double>(Choose{}, out, condition, x, y);
-    case DType::i64: return map_as<int64_t, uint8_t, int64_t, int64_t>(Choose{}, out, condition, x, y);
+    case DType::i64:
+      return map_as<int64_t, uint8_t, int64_t, int64_t>(Choose{}, out, condition, x, y);
     default: return map_as<float, uint8_t, float, float>(Choose{}, out, condition, x, y);
   }
 }
 
 void check_bool(const Tensor& t, const char* what) {
   if (t.dtype() != DType::boolean)
-    throw dtype_error("'{}' must be bool, got {}", what, name(t.dtype())).of(what).hint("compare first, as in x:gt(0)");
+    throw dtype_error("'{}' must be bool, got {}", what, name(t.dtype()))
+        .of(what)
+        .hint("compare first, as in x:gt(0)");
 }
 
 Tensor either(const Tensor& a, const Tensor& b) { return call<LogicalOr>({a, b}); }
 
 }  // namespace
 
-Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y) { return call<Where>({condition, x, y}); }
+Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y) {
+  return call<Where>({condition, x, y});
+}
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
   return call<MaskedFill>({x, mask, Tensor::number(value)});
 }
 
-// ---- by a condition ------------------------------------------------------------------------------
+// ---- by a condition
+// ------------------------------------------------------------------------------
 
 Meta Where::infer(const Args& a) {
   check_bool(a.condition, "condition");
@@ -73,7 +83,9 @@ void Where::samples(SampleList& s) {
 Meta MaskedFill::infer(const Args& a) {
   check_bool(a.mask, "mask");
   if (a.value.rank() != 0)
-    throw shape_error("'value' must be a number or a 0-d tensor, got shape {}", to_string(a.value.shape())).of("value");
+    throw shape_error("'value' must be a number or a 0-d tensor, got shape {}",
+                      to_string(a.value.shape()))
+        .of("value");
   if (category(a.value.dtype()) > category(a.x.dtype()))
     throw dtype_error("a {} value does not fit into a tensor of {}", rille::name(a.value.dtype()),
                       rille::name(a.x.dtype()));
@@ -94,7 +106,8 @@ void MaskedFill::samples(SampleList& s) {
   add_sample<MaskedFill>(s, {grid({0, 3}, -1, 1), mask({3}), Tensor::number(0.0)});
 }
 
-// ---- between bounds ------------------------------------------------------------------------------
+// ---- between bounds
+// ------------------------------------------------------------------------------
 
 namespace {
 
@@ -147,10 +160,12 @@ void Clamp::samples(SampleList& s) {
   add_sample<Clamp>(s, {.x = grid({3, 4}, -2, 2.1), .min = n(-1), .max = n(0.5)});
   add_sample<Clamp>(s, {.x = strided(grid({3, 4}, -2, 2)), .min = n(-1)});
   add_sample<Clamp>(s, {.x = grid({3, 4}, -2, 2), .max = grid({4}, -0.5, 0.6)});
-  add_sample<Clamp>(s, {.x = grid({3, 4}, -2, 2), .min = grid({4}, -1.1, 0.2), .max = grid({3, 1}, 0.3, 1.2)});
+  add_sample<Clamp>(
+      s, {.x = grid({3, 4}, -2, 2), .min = grid({4}, -1.1, 0.2), .max = grid({3, 1}, 0.3, 1.2)});
   add_sample<Clamp>(s, {.x = grid({}, 3, 4), .min = n(-1), .max = n(1)});
   add_sample<Clamp>(s, {.x = grid({0, 2}, 3, 4), .min = n(-1)});
-  add_sample<Clamp>(s, {.x = ids({5}, 9), .min = Tensor::number(int64_t{2}), .max = Tensor::number(int64_t{5})});
+  add_sample<Clamp>(
+      s, {.x = ids({5}, 9), .min = Tensor::number(int64_t{2}), .max = Tensor::number(int64_t{5})});
 }
 
 void ClampMin::samples(SampleList& s) {
@@ -162,7 +177,8 @@ void ClampMax::samples(SampleList& s) {
   add_sample<ClampMax>(s, {grid({3, 4}, -2, 2.1), grid({4}, -1, 1.1)});
 }
 
-// ---- of two --------------------------------------------------------------------------------------
+// ---- of two
+// --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -204,7 +220,9 @@ void FMax::samples(SampleList& s) { binary_samples<FMax>(s, -2, 2); }
 void FMin::samples(SampleList& s) { binary_samples<FMin>(s, -2, 2); }
 
 OpFamily family_select() {
-  return list_ops(OpList<Where, MaskedFill, Clamp, ClampMin, ClampMax, Maximum, Minimum, FMax, FMin>{}, "select");
+  return list_ops(
+      OpList<Where, MaskedFill, Clamp, ClampMin, ClampMax, Maximum, Minimum, FMax, FMin>{},
+      "select");
 }
 
 }  // namespace rille

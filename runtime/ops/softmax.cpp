@@ -26,7 +26,8 @@ cpu::Axis along(const Shape& s, int64_t dim) {
 template <class A>
 Meta infer_forward(const A& a) {
   const DType d = a.dtype.value_or(a.x.dtype());
-  if (!is_float(d)) throw dtype_error("'x' must be a float tensor, got {}", name(d)).of("x").hint("x:to 'f32'");
+  if (!is_float(d))
+    throw dtype_error("'x' must be a float tensor, got {}", name(d)).of("x").hint("x:to 'f32'");
   axis(a.dim.value, a.x.rank());
   return meta_of(a.x.shape(), d, a.x);
 }
@@ -34,7 +35,8 @@ Meta infer_forward(const A& a) {
 Meta infer_backward(const Tensor& y, const Tensor& dy, const Axis& dim) {
   axis(dim.value, y.rank());
   if (y.shape() != dy.shape())
-    throw shape_error("'dy' has shape {}, the result {}", to_string(dy.shape()), to_string(y.shape()));
+    throw shape_error("'dy' has shape {}, the result {}", to_string(dy.shape()),
+                      to_string(y.shape()));
   return meta_of(y.shape(), y.dtype(), y);
 }
 
@@ -106,9 +108,7 @@ Meta SoftmaxGrad::infer(const Args& a) { return infer_backward(a.y, a.dy, a.dim)
 void SoftmaxGrad::cpu(const Args& a, Tensor& dx) {
   run_backward(cpu::softmax_backward, a.y, a.dy, a.dim, dx);
 }
-Tensor SoftmaxGrad::compose(const Args& a) {
-  return a.y * (a.dy - sum_along(a.y * a.dy, a.dim));
-}
+Tensor SoftmaxGrad::compose(const Args& a) { return a.y * (a.dy - sum_along(a.y * a.dy, a.dim)); }
 void SoftmaxGrad::samples(SampleList& s) { backward_samples<SoftmaxGrad>(s, 0, 1); }
 
 Meta LogSoftmaxGrad::infer(const Args& a) { return infer_backward(a.y, a.dy, a.dim); }
@@ -121,7 +121,9 @@ Tensor LogSoftmaxGrad::compose(const Args& a) {
 void LogSoftmaxGrad::samples(SampleList& s) { backward_samples<LogSoftmaxGrad>(s, -2, 0); }
 
 Tensor softmax(const Tensor& x, int64_t dim) { return call<Softmax>({.x = x, .dim = {dim}}); }
-Tensor log_softmax(const Tensor& x, int64_t dim) { return call<LogSoftmax>({.x = x, .dim = {dim}}); }
+Tensor log_softmax(const Tensor& x, int64_t dim) {
+  return call<LogSoftmax>({.x = x, .dim = {dim}});
+}
 
 OpFamily family_softmax() {
   return list_ops(OpList<Softmax, LogSoftmax, SoftmaxGrad, LogSoftmaxGrad>{}, "softmax");

@@ -6,9 +6,14 @@
 namespace rille {
 
 struct Softmax {
-  struct Args { Tensor x; Axis dim{-1}; std::optional<DType> dtype = {}; };
+  struct Args {
+    Tensor x;
+    Axis dim{-1};
+    std::optional<DType> dtype = {};
+  };
   static constexpr std::string_view name = "softmax";
-  static constexpr std::string_view doc = "exp(x) over its sum along a dim: positive values that sum to 1.";
+  static constexpr std::string_view doc =
+      "exp(x) over its sum along a dim: positive values that sum to 1.";
   static constexpr std::string_view example = "rille.softmax(rille.tensor{1, 2, 3}, -1)";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any float tensor"), field("dim", &Args::dim, "the dim to sum over"),
@@ -23,9 +28,14 @@ struct Softmax {
 };
 
 struct LogSoftmax {
-  struct Args { Tensor x; Axis dim{-1}; std::optional<DType> dtype = {}; };
+  struct Args {
+    Tensor x;
+    Axis dim{-1};
+    std::optional<DType> dtype = {};
+  };
   static constexpr std::string_view name = "log_softmax";
-  static constexpr std::string_view doc = "The logarithm of softmax along a dim, without its overflow.";
+  static constexpr std::string_view doc =
+      "The logarithm of softmax along a dim, without its overflow.";
   static constexpr std::string_view example = "rille.log_softmax(rille.tensor{1, 2, 3}, -1)";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any float tensor"), field("dim", &Args::dim, "the dim to sum over"),
@@ -41,12 +51,15 @@ struct LogSoftmax {
 
 /// dx = y * (dy - sum(y * dy)).
 struct SoftmaxGrad {
-  struct Args { Tensor y, dy; Axis dim; };
+  struct Args {
+    Tensor y, dy;
+    Axis dim;
+  };
   static constexpr std::string_view name = "softmax_grad";
   static constexpr std::string_view doc = "The gradient of softmax, from its result.";
-  static constexpr auto fields = std::tuple{
-      field("y", &Args::y, "the result"), field("dy", &Args::dy, "its gradient"),
-      field("dim", &Args::dim, "the dim summed over").required()};
+  static constexpr auto fields =
+      std::tuple{field("y", &Args::y, "the result"), field("dy", &Args::dy, "its gradient"),
+                 field("dim", &Args::dim, "the dim summed over").required()};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& dx);
@@ -56,12 +69,15 @@ struct SoftmaxGrad {
 
 /// dx = dy - exp(y) * sum(dy).
 struct LogSoftmaxGrad {
-  struct Args { Tensor y, dy; Axis dim; };
+  struct Args {
+    Tensor y, dy;
+    Axis dim;
+  };
   static constexpr std::string_view name = "log_softmax_grad";
   static constexpr std::string_view doc = "The gradient of log_softmax, from its result.";
-  static constexpr auto fields = std::tuple{
-      field("y", &Args::y, "the result"), field("dy", &Args::dy, "its gradient"),
-      field("dim", &Args::dim, "the dim summed over").required()};
+  static constexpr auto fields =
+      std::tuple{field("y", &Args::y, "the result"), field("dy", &Args::dy, "its gradient"),
+                 field("dim", &Args::dim, "the dim summed over").required()};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& dx);

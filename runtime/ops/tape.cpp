@@ -18,13 +18,16 @@ struct Kept {
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
   Kept(Kept&& o) noexcept : version(o.version), handle(o.handle), hook(std::move(o.hook)) {}
-  ~Kept() { if (hook) hook->drop(handle); }
+  ~Kept() {
+    if (hook) hook->drop(handle);
+  }
 
   // Replaces `t` by what is stored in its place.
   void pack(Tensor& t) {
     version = t.version();
     const Context& c = Context::current();
-    if (!(c.flags & kSavedHooks)) [[likely]] return;
+    if (!(c.flags & kSavedHooks)) [[likely]]
+      return;
     hook = c.saved_hooks.back();
     handle = hook->pack(t);
     t = t.shell();
@@ -87,8 +90,9 @@ class OpNode final : public autograd::Node {
     unpack(args, saved, outs);
     fill_missing(dys);
     ArgBlock grads(op_);
-    const BackFrame frame{args.get(), op_.saves_output ? outs.data() : nullptr, dys.data(),
-                          saved.empty() ? nullptr : saved.data(), needs_, dys.size()};
+    const BackFrame frame{args.get(), op_.saves_output ? outs.data() : nullptr,
+                          dys.data(), saved.empty() ? nullptr : saved.data(),
+                          needs_,     dys.size()};
     op_.grad(frame, grads.get());
     dys.clear();
     collect(args, grads, dxs);
@@ -110,11 +114,15 @@ class OpNode final : public autograd::Node {
     size_t position = 0;
     auto take = [&](Tensor& t) {
       Kept& k = kept_[position++];
-      if (k.hook) t = k.hook->unpack(k.handle);
-      else if (t.version() != k.version) throw changed(t, k.version);
+      if (k.hook)
+        t = k.hook->unpack(k.handle);
+      else if (t.version() != k.version)
+        throw changed(t, k.version);
     };
     const uint64_t keep = op_.saves ? op_.saves(args.get(), needs_) : field_mask();
-    each_tensor(op_, args.get(), [&](size_t field, Tensor& t) { if (keep >> field & 1) take(t); });
+    each_tensor(op_, args.get(), [&](size_t field, Tensor& t) {
+      if (keep >> field & 1) take(t);
+    });
     for (Tensor& s : saved) take(s);
     if (!op_.saves_output) return;
     for (size_t i = 0; i < outs.size(); ++i) {
@@ -166,17 +174,20 @@ class OpNode final : public autograd::Node {
                          at.source ? fmt::format("{}:{}   ", at.source, at.line) : "", version);
     };
     const Storage* s = t.storage().get();
-    Error e = fail(Kind::state, "E_INPLACE", "a value was changed in place after it was saved for a gradient");
+    Error e = fail(Kind::state, "E_INPLACE",
+                   "a value was changed in place after it was saved for a gradient");
     return std::move(e)
         .fact(line("saved by", op_.name, site, saved_version))
-        .fact(line("changed by", s->written_by ? s->written_by : "a write", s->written_at, s->version))
+        .fact(line("changed by", s->written_by ? s->written_by : "a write", s->written_at,
+                   s->version))
         .hint("use x = x + y instead of the op in place, or clone before it")
         .op("backward");
   }
 
   Error graph_freed() const {
     Error e = fail(Kind::state, "E_GRAPH_FREED", "the graph was freed by an earlier backward");
-    if (freed_at_.source) e.fact(fmt::format("freed by     backward {}:{}", freed_at_.source, freed_at_.line));
+    if (freed_at_.source)
+      e.fact(fmt::format("freed by     backward {}:{}", freed_at_.source, freed_at_.line));
     return std::move(e)
         .hint("pass { retain_graph = true } to the first backward if you need two")
         .op("backward");

@@ -6,7 +6,8 @@
 namespace rille {
 
 OpFamily family_trig() {
-  return list_ops(OpList<Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh>{}, "trig");
+  return list_ops(OpList<Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh>{},
+                  "trig");
 }
 
 }  // namespace rille

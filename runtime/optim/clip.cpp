@@ -30,8 +30,10 @@ double general(std::span<const Tensor> grads, double p) {
   for (const Tensor& g : grads) {
     if (g.numel() == 0) continue;
     const double one = call<Norm>({.x = g, .p = p, .dtype = DType::f64}).item();
-    if (std::isinf(p)) total = std::isnan(one) || std::isnan(total) ? NAN : std::max(total, one);
-    else total += std::pow(one, p);
+    if (std::isinf(p))
+      total = std::isnan(one) || std::isnan(total) ? NAN : std::max(total, one);
+    else
+      total += std::pow(one, p);
   }
   return std::isinf(p) ? total : std::pow(total, 1 / p);
 }
@@ -39,8 +41,10 @@ double general(std::span<const Tensor> grads, double p) {
 void scale(std::span<const Tensor> grads, double factor) {
   std::vector<cpu::Span> dense;
   for (const Tensor& g : grads) {
-    if (g.is_contiguous()) dense.push_back({g.dtype(), g.data(), g.numel()});
-    else copy_(g, g * factor);
+    if (g.is_contiguous())
+      dense.push_back({g.dtype(), g.data(), g.numel()});
+    else
+      copy_(g, g * factor);
   }
   cpu::scale_all(dense, factor);
   for (const Tensor& g : grads)
@@ -55,7 +59,8 @@ Tensor clip_norm(std::span<const Tensor> grads, double max, double p) {
   DType dtype = DType::f32;
   for (const Tensor& g : grads) {
     if (!g.is_float()) throw dtype_error("gradients must be floats, got {}", name(g.dtype()));
-    if (!g.device().is_cpu()) throw device_error("gradients on {} can't be clipped", to_string(g.device()));
+    if (!g.device().is_cpu())
+      throw device_error("gradients on {} can't be clipped", to_string(g.device()));
     check_writable(g);
     if (g.dtype() == DType::f64) dtype = DType::f64;
   }

@@ -27,8 +27,12 @@ class Flat {
     check(item, states);
     if (item.param.numel() == 0) return;
     const DType d = item.param.dtype(), accumulator = d == DType::f64 ? d : DType::f32;
-    cpu::StepTensor s{.dtype = d, .param = dense(item.param, d), .grad_dtype = item.grad.dtype(),
-                      .grad = read(item.grad), .n = item.param.numel(), .step = step};
+    cpu::StepTensor s{.dtype = d,
+                      .param = dense(item.param, d),
+                      .grad_dtype = item.grad.dtype(),
+                      .grad = read(item.grad),
+                      .n = item.param.numel(),
+                      .step = step};
     for (int k = 0; k < states; ++k) s.state[k] = dense(item.state[k], accumulator);
     if (item.master) s.master = static_cast<float*>(dense(item.master, DType::f32));
     list_.push_back(s);
@@ -36,8 +40,10 @@ class Flat {
 
   static void check(const StepItem& item, int states) {
     const Tensor& p = item.param;
-    if (!p.is_float()) throw dtype_error("parameters must be floats, got {}", rille::name(p.dtype()));
-    if (!p.device().is_cpu()) throw device_error("parameters on {} can't be stepped", to_string(p.device()));
+    if (!p.is_float())
+      throw dtype_error("parameters must be floats, got {}", rille::name(p.dtype()));
+    if (!p.device().is_cpu())
+      throw device_error("parameters on {} can't be stepped", to_string(p.device()));
     check_same(p, item.grad, "the gradient");
     for (int k = 0; k < states; ++k) {
       if (!item.state[k]) throw fail(Kind::state, "E_STATE", "a parameter's state is incomplete");
@@ -45,16 +51,19 @@ class Flat {
     }
     if (item.master) check_same(p, item.master, "the master copy");
     if (item.master && p.dtype() != DType::bf16 && p.dtype() != DType::f16)
-      throw dtype_error("only 16-bit parameters have master copies, got {}", rille::name(p.dtype()));
+      throw dtype_error("only 16-bit parameters have master copies, got {}",
+                        rille::name(p.dtype()));
     check_writable(p);
   }
   static void check_same(const Tensor& p, const Tensor& t, std::string_view what) {
     if (t.shape() != p.shape())
       throw shape_error("{} of a parameter of shape {} has shape {}", what, to_string(p.shape()),
                         to_string(t.shape()));
-    if (!t.is_float()) throw dtype_error("{} must be a float, got {}", what, rille::name(t.dtype()));
+    if (!t.is_float())
+      throw dtype_error("{} must be a float, got {}", what, rille::name(t.dtype()));
     if (t.device() != p.device())
-      throw device_error("{} is on {}, its parameter on {}", what, to_string(t.device()), to_string(p.device()));
+      throw device_error("{} is on {}, its parameter on {}", what, to_string(t.device()),
+                         to_string(p.device()));
   }
 
   const void* read(const Tensor& t) {

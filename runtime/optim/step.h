@@ -1,7 +1,7 @@
 // Optimizer steps over many parameters in one fused sweep (cpu/optimize.h has the formulas). They
-// run outside of every graph and count as writes: a backward that still needed an old value says so.
-// What an optimizer is (groups, state by name) is stdlib/rille/optim; both scripts and C++ hosts end
-// here.
+// run outside of every graph and count as writes: a backward that still needed an old value says
+// so. What an optimizer is (groups, state by name) is stdlib/rille/optim; both scripts and C++
+// hosts end here.
 #pragma once
 #include <span>
 

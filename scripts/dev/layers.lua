@@ -16,7 +16,7 @@ local may_include = {
   ["runtime/ops"] = "runtime/autograd runtime/cpu runtime/cuda runtime/core",
   ["runtime/nn"] = lower,
   ["runtime/amp"] = lower,
-  ["runtime/optim"] = lower,
+  ["runtime/optim"] = lower .. " runtime/cpu",  -- drives the fused steps itself: docs/adr/0009
   ["runtime/io"] = lower,
   ["runtime/profile"] = lower,
   ["runtime/data"] = lower .. " runtime/io",
@@ -24,7 +24,7 @@ local may_include = {
   ["runtime"] = all_rooms,
   ["stdlib"] = "",
   ["interpreter/include"] = "",
-  ["interpreter/lua"] = "interpreter/include stdlib runtime/autograd runtime/core",
+  ["interpreter/lua"] = "interpreter/include stdlib runtime/ops runtime/autograd runtime/core",
   ["interpreter/bind"] = "interpreter/include interpreter/lua stdlib runtime " .. all_rooms,
   ["interpreter/shell"] = "interpreter/include interpreter/lua interpreter/bind stdlib runtime "
     .. all_rooms,

@@ -249,6 +249,14 @@ TEST_CASE("gemm: batch stride 0 uses one matrix for all", "[cpu][gemm]") {
   one.g.stride_b = 0;
   run(one, DType::f32, gemm);
   CHECK(one.c == all.c);
+  auto apart = one;  // the same again with batches of A that do not follow one another
+  apart.g.stride_a += 40;
+  apart.a.resize(static_cast<size_t>(4 * apart.g.stride_a));
+  for (int64_t i = 3; i >= 0; --i)
+    std::copy_n(one.a.begin() + i * one.g.stride_a, one.g.m * one.g.lda,
+                apart.a.begin() + i * apart.g.stride_a);
+  run(apart, DType::f32, gemm);
+  CHECK(apart.c == all.c);
 }
 
 TEST_CASE("gemm: nan and inf stay in their row and column", "[cpu][gemm]") {

@@ -1,5 +1,6 @@
 // Values of the ops that read and write by ids: what PyTorch 2.15 gives for the same calls.
 #include <catch2/catch.hpp>
+#include <functional>
 
 #include "core/error.h"
 #include "core/threads.h"
