@@ -13,6 +13,7 @@
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
 #include "ops/register.h"
+#include "ops/select.h"
 #include "ops/shape.h"
 #include "ops/slice.h"
 #include "ops/view.h"
