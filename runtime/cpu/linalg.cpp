@@ -36,7 +36,8 @@ RILLE_CLONES void rotate(double* x, double* y, double c, double s, int64_t n) {
   }
 }
 
-// x[0..n) becomes v with (1 - tau v v^T) x = beta e0 and v[0] = 1; returns tau, 0 for nothing to do.
+// x[0..n) becomes v with (1 - tau v v^T) x = beta e0 and v[0] = 1; returns tau, 0 for nothing to
+// do.
 double reflector(double* x, int64_t n, double& beta) {
   beta = n > 0 ? x[0] : 0;
   double scale = 0;
@@ -57,7 +58,8 @@ double reflector(double* x, int64_t n, double& beta) {
 }
 
 // rows [first, m) of b [., n] become (1 - tau v v^T) of them
-void reflect_rows(double* b, int64_t stride, int64_t n, const double* v, double tau, int64_t m, double* room) {
+void reflect_rows(double* b, int64_t stride, int64_t n, const double* v, double tau, int64_t m,
+                  double* room) {
   if (tau == 0) return;
   std::fill_n(room, n, 0.0);
   for (int64_t i = 0; i < m; ++i) add_scaled(room, b + i * stride, v[i], n);
@@ -74,7 +76,8 @@ double positive(const double* x, int64_t n, int64_t stride = 1) {
 
 }  // namespace
 
-// ---- LU and triangles ----------------------------------------------------------------------------
+// ---- LU and triangles
+// ----------------------------------------------------------------------------
 
 int lu_factor(int64_t n, double* a, int64_t* rows) {
   int sign = 1;
@@ -102,7 +105,8 @@ int lu_factor(int64_t n, double* a, int64_t* rows) {
 
 void lu_solve(int64_t n, const double* lu, const int64_t* rows, int64_t columns, double* b) {
   for (int64_t k = 0; k < n; ++k)
-    if (rows[k] != k) std::swap_ranges(b + k * columns, b + (k + 1) * columns, b + rows[k] * columns);
+    if (rows[k] != k)
+      std::swap_ranges(b + k * columns, b + (k + 1) * columns, b + rows[k] * columns);
   solve_triangle(n, lu, false, true, columns, b);
   solve_triangle(n, lu, true, false, columns, b);
 }
@@ -123,25 +127,31 @@ bool cholesky_factor(int64_t n, double* a) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j <= i; ++j) {
       const double rest = a[i * n + j] - dot(a + i * n, a + j * n, j);
-      if (i != j) a[i * n + j] = rest / a[j * n + j];
-      else if (rest > 0) a[i * n + i] = std::sqrt(rest);
-      else return false;
+      if (i != j)
+        a[i * n + j] = rest / a[j * n + j];
+      else if (rest > 0)
+        a[i * n + i] = std::sqrt(rest);
+      else
+        return false;
     }
     std::fill(a + i * n + i + 1, a + (i + 1) * n, 0.0);
   }
   return true;
 }
 
-// ---- QR ------------------------------------------------------------------------------------------
+// ---- QR
+// ------------------------------------------------------------------------------------------
 
 void qr_factor(int64_t m, int64_t n, int64_t k, double* a, double* q, double* r) {
   const int64_t steps = std::min(m, n);
-  std::vector<double> v(static_cast<size_t>(steps * m)), tau(static_cast<size_t>(steps)), room(static_cast<size_t>(std::max(n, k)));
+  std::vector<double> v(static_cast<size_t>(steps * m)), tau(static_cast<size_t>(steps)),
+      room(static_cast<size_t>(std::max(n, k)));
   for (int64_t j = 0; j < steps; ++j) {
     double *x = v.data() + j * m, beta = 0;
     for (int64_t i = j; i < m; ++i) x[i - j] = a[i * n + j];
     tau[static_cast<size_t>(j)] = reflector(x, m - j, beta);
-    reflect_rows(a + j * n + j + 1, n, n - j - 1, x, tau[static_cast<size_t>(j)], m - j, room.data());
+    reflect_rows(a + j * n + j + 1, n, n - j - 1, x, tau[static_cast<size_t>(j)], m - j,
+                 room.data());
     a[j * n + j] = beta;
     for (int64_t i = j + 1; i < m; ++i) a[i * n + j] = 0;
   }
@@ -150,16 +160,19 @@ void qr_factor(int64_t m, int64_t n, int64_t k, double* a, double* q, double* r)
   std::fill_n(q, m * k, 0.0);
   for (int64_t i = 0; i < std::min(m, k); ++i) q[i * k + i] = 1;
   for (int64_t j = steps; j-- > 0;)
-    reflect_rows(q + j * k, k, k, v.data() + j * m, tau[static_cast<size_t>(j)], m - j, room.data());
+    reflect_rows(q + j * k, k, k, v.data() + j * m, tau[static_cast<size_t>(j)], m - j,
+                 room.data());
 }
 
-// ---- symmetric eigenvalues -----------------------------------------------------------------------
+// ---- symmetric eigenvalues
+// -----------------------------------------------------------------------
 
 namespace {
 
 // a becomes tridiagonal (d, e); z's rows become the basis: z a z^T is tridiagonal.
 void tridiagonal(int64_t n, double* a, double* d, double* e, double* z) {
-  std::vector<double> vs(static_cast<size_t>(n * n)), taus(static_cast<size_t>(n)), w(static_cast<size_t>(n)), room(static_cast<size_t>(n));
+  std::vector<double> vs(static_cast<size_t>(n * n)), taus(static_cast<size_t>(n)),
+      w(static_cast<size_t>(n)), room(static_cast<size_t>(n));
   for (int64_t k = 0; k + 2 < n; ++k) {
     const int64_t m = n - k - 1;
     double *v = vs.data() + k * n, *rest = a + (k + 1) * n + k + 1;
@@ -175,11 +188,13 @@ void tridiagonal(int64_t n, double* a, double* d, double* e, double* z) {
   }
   for (int64_t i = 0; i < n; ++i) d[i] = a[i * n + i];
   if (n > 1) e[n - 2] = a[(n - 1) * n + n - 2];
-  // The product of the reflections; its columns are the basis, so they are put into rows at the end.
+  // The product of the reflections; its columns are the basis, so they are put into rows at the
+  // end.
   std::fill_n(z, n * n, 0.0);
   for (int64_t i = 0; i < n; ++i) z[i * n + i] = 1;
   for (int64_t k = n - 2; k-- > 0;)
-    reflect_rows(z + (k + 1) * n, n, n, vs.data() + k * n, taus[static_cast<size_t>(k)], n - k - 1, room.data());
+    reflect_rows(z + (k + 1) * n, n, n, vs.data() + k * n, taus[static_cast<size_t>(k)], n - k - 1,
+                 room.data());
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = i + 1; j < n; ++j) std::swap(z[i * n + j], z[j * n + i]);
 }
@@ -210,7 +225,9 @@ void diagonalise(int64_t n, double* d, double* e, double* z) {
   const int64_t most = 60 * n;  // two or three a value are usual
   int64_t hi = n - 1;
   for (int64_t steps = 0; hi > 0 && steps < most;) {
-    auto small = [&](int64_t k) { return std::abs(e[k]) <= kEps * (std::abs(d[k]) + std::abs(d[k + 1])); };
+    auto small = [&](int64_t k) {
+      return std::abs(e[k]) <= kEps * (std::abs(d[k]) + std::abs(d[k + 1]));
+    };
     if (small(hi - 1)) {
       e[--hi] = 0;
       continue;
@@ -223,7 +240,8 @@ void diagonalise(int64_t n, double* d, double* e, double* z) {
 }
 
 // Order of values, and rows of `vectors` with them.
-void sort_rows(int64_t n, int64_t length, bool ascending, double* values, double* vectors, double* more, int64_t more_length) {
+void sort_rows(int64_t n, int64_t length, bool ascending, double* values, double* vectors,
+               double* more, int64_t more_length) {
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
@@ -231,7 +249,8 @@ void sort_rows(int64_t n, int64_t length, bool ascending, double* values, double
   });
   auto arrange = [&](double* rows, int64_t len) {
     const std::vector<double> old(rows, rows + n * len);
-    for (int64_t i = 0; i < n; ++i) std::copy_n(old.data() + order[static_cast<size_t>(i)] * len, len, rows + i * len);
+    for (int64_t i = 0; i < n; ++i)
+      std::copy_n(old.data() + order[static_cast<size_t>(i)] * len, len, rows + i * len);
   };
   arrange(values, 1);
   arrange(vectors, length);
@@ -254,7 +273,8 @@ void eigen_symmetric(int64_t n, double* a, double* values, double* vectors) {
   }
 }
 
-// ---- singular values -----------------------------------------------------------------------------
+// ---- singular values
+// -----------------------------------------------------------------------------
 
 namespace {
 
@@ -285,7 +305,8 @@ void complete(int64_t known, int64_t rows, int64_t m, double* w) {
   int64_t axis = 0;
   for (int64_t r = known; r < rows; ++r) {
     double* x = w + r * m;
-    for (double norm = 0; norm < 0.1; ++axis) {  // some axis has a part of at least 1 / sqrt(m) left
+    for (double norm = 0; norm < 0.1;
+         ++axis) {  // some axis has a part of at least 1 / sqrt(m) left
       std::fill_n(x, m, 0.0);
       x[axis % m] = 1;
       for (int twice = 0; twice < 2; ++twice)
@@ -324,7 +345,8 @@ void transpose_into(int64_t rows, int64_t cols, const double* a, double* b) {
 
 }  // namespace
 
-void singular_values(int64_t m, int64_t n, const double* a, int64_t mu, int64_t nv, double* u, double* s, double* vt) {
+void singular_values(int64_t m, int64_t n, const double* a, int64_t mu, int64_t nv, double* u,
+                     double* s, double* vt) {
   const int64_t k = std::min(m, n);
   std::vector<double> w(static_cast<size_t>(m * n));
   if (m >= n) {

@@ -31,6 +31,7 @@ void eigen_symmetric(int64_t n, double* a, double* values, double* vectors);
 
 /// a [m, n] = u diag(s) vt with u [m, mu], vt [nv, n], descending s; mu and nv are min(m, n), or m
 /// and n for full bases. The largest element of a column of u is positive.
-void singular_values(int64_t m, int64_t n, const double* a, int64_t mu, int64_t nv, double* u, double* s, double* vt);
+void singular_values(int64_t m, int64_t n, const double* a, int64_t mu, int64_t nv, double* u,
+                     double* s, double* vt);
 
 }  // namespace rille::cpu

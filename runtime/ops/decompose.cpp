@@ -65,11 +65,13 @@ Tensor sample_symmetric(const Shape& shape) {
 
 }  // namespace
 
-// ---- QR ------------------------------------------------------------------------------------------
+// ---- QR
+// ------------------------------------------------------------------------------------------
 
 std::array<Meta, 2> Qr::infer(const Args& a) {
   check_matrices(a.x, "x");
-  const int64_t m = a.x.size(-2), n = a.x.size(-1), k = a.mode == Mode::complete ? m : std::min(m, n);
+  const int64_t m = a.x.size(-2), n = a.x.size(-1),
+                k = a.mode == Mode::complete ? m : std::min(m, n);
   const Shape q = a.mode == Mode::r ? Shape{0} : matrix_shape(a.x, m, k);
   return {meta_of(q, a.x.dtype(), a.x), meta_of(matrix_shape(a.x, k, n), a.x.dtype(), a.x)};
 }
@@ -100,7 +102,8 @@ Tensor qr_gradient(const Tensor& q, const Tensor& r, const Tensor& dq, const Ten
 Qr::Args Qr::grad(const Back<Qr>& b) {
   const int64_t m = b.a.x.size(-2), n = b.a.x.size(-1);
   if (b.a.mode == Mode::r || (b.a.mode == Mode::complete && m > n))
-    throw fail(Kind::state, "E_NO_GRADIENT", "there is no gradient: mode '{}' hides or invents columns of q",
+    throw fail(Kind::state, "E_NO_GRADIENT",
+               "there is no gradient: mode '{}' hides or invents columns of q",
                b.a.mode == Mode::r ? "r" : "complete")
         .hint("use mode 'reduced'");
   const Tensor &q = b.y.q, &r = b.y.r;
@@ -121,7 +124,8 @@ void Qr::samples(SampleList& s) {
   add_sample<Qr>(s, {.x = grid({0, 2, 2}, -1, 1)});
 }
 
-// ---- eigenvalues ---------------------------------------------------------------------------------
+// ---- eigenvalues
+// ---------------------------------------------------------------------------------
 
 namespace {
 
@@ -144,7 +148,8 @@ void eigen(const Tensor& given, const Tensor& values, const Tensor& vectors) {
 
 std::array<Meta, 2> Eigh::infer(const Args& a) {
   check_square(a.x, "x");
-  return {meta_of(vector_shape(a.x, a.x.size(-1)), a.x.dtype(), a.x), meta_of(a.x.shape(), a.x.dtype(), a.x)};
+  return {meta_of(vector_shape(a.x, a.x.size(-1)), a.x.dtype(), a.x),
+          meta_of(a.x.shape(), a.x.dtype(), a.x)};
 }
 void Eigh::cpu(const Args& a, Out& y) {
   const NoGrad quiet;
@@ -153,7 +158,8 @@ void Eigh::cpu(const Args& a, Out& y) {
 // dx = V (diag(dL) + (V^T dV) / (L_j - L_i)) V^T, of which the symmetric part counts.
 Eigh::Args Eigh::grad(const Back<Eigh>& b) {
   const Tensor &v = b.y.vectors, vt = transpose(v);
-  const Tensor inner = divided(matmul(vt, b.dy.vectors), differences(b.y.values)) + diagonal_of(b.dy.values);
+  const Tensor inner =
+      divided(matmul(vt, b.dy.vectors), differences(b.y.values)) + diagonal_of(b.dy.values);
   return {.x = symmetric(matmul(matmul(v, inner), vt))};
 }
 void Eigh::samples(SampleList& s) {
@@ -180,13 +186,15 @@ void Eigvalsh::samples(SampleList& s) {
   add_sample<Eigvalsh>(s, {.x = grid({0, 0}, -1, 1)});
 }
 
-// ---- singular values -----------------------------------------------------------------------------
+// ---- singular values
+// -----------------------------------------------------------------------------
 
 std::array<Meta, 3> Svd::infer(const Args& a) {
   check_matrices(a.x, "x");
   const int64_t m = a.x.size(-2), n = a.x.size(-1), k = std::min(m, n);
   const DType d = a.x.dtype();
-  return {meta_of(matrix_shape(a.x, m, a.full_matrices ? m : k), d, a.x), meta_of(vector_shape(a.x, k), d, a.x),
+  return {meta_of(matrix_shape(a.x, m, a.full_matrices ? m : k), d, a.x),
+          meta_of(vector_shape(a.x, k), d, a.x),
           meta_of(matrix_shape(a.x, a.full_matrices ? n : k, n), d, a.x)};
 }
 void Svd::cpu(const Args& a, Out& y) {
@@ -195,7 +203,8 @@ void Svd::cpu(const Args& a, Out& y) {
   const int64_t m = x.size(-2), n = x.size(-1);
   const Room u(y.u, 2), s(y.s, 1), vh(y.vh, 2);
   each_matrix(x, [&](int64_t i) {
-    cpu::singular_values(m, n, x.data_as<double>() + i * m * n, y.u.size(-1), y.vh.size(-2), u.at(i), s.at(i), vh.at(i));
+    cpu::singular_values(m, n, x.data_as<double>() + i * m * n, y.u.size(-1), y.vh.size(-2),
+                         u.at(i), s.at(i), vh.at(i));
   });
   copy_(y.u, u.t);
   copy_(y.s, s.t);
@@ -206,11 +215,13 @@ void Svd::cpu(const Args& a, Out& y) {
 Svd::Args Svd::grad(const Back<Svd>& b) {
   const int64_t m = b.a.x.size(-2), n = b.a.x.size(-1);
   if (b.a.full_matrices && m != n)
-    throw fail(Kind::state, "E_NO_GRADIENT", "there is no gradient: full_matrices invents columns").hint("leave full_matrices out");
+    throw fail(Kind::state, "E_NO_GRADIENT", "there is no gradient: full_matrices invents columns")
+        .hint("leave full_matrices out");
   const Tensor &u = b.y.u, &s = b.y.s, &vh = b.y.vh, &du = b.dy.u, &dvh = b.dy.vh;
   const Tensor e = differences(s * s);
   const Tensor utdu = matmul(transpose(u), du), vtdv = matmul(vh, transpose(dvh));
-  const Tensor inner = divided(skew(utdu), e) * columns(s) + rows(s) * divided(skew(vtdv), e) + diagonal_of(b.dy.s);
+  const Tensor inner =
+      divided(skew(utdu), e) * columns(s) + rows(s) * divided(skew(vtdv), e) + diagonal_of(b.dy.s);
   Tensor dx = matmul(matmul(u, inner), vh);
   if (m > n) dx = dx + matmul(divided(du - matmul(u, utdu), columns(s)), vh);
   if (m < n) dx = dx + matmul(u, divided(dvh - matmul(transpose(vtdv), vh), rows(s)));
@@ -242,7 +253,8 @@ void Svdvals::samples(SampleList& s) {
   add_sample<Svdvals>(s, {.x = grid({2, 3}, -1, 1.2)});
 }
 
-// ---- of singular values --------------------------------------------------------------------------
+// ---- of singular values
+// --------------------------------------------------------------------------
 
 namespace {
 
@@ -262,7 +274,8 @@ void Pinverse::cpu(const Args& a, Tensor& y) {
   const auto parts = call<Svd>({.x = in_f64(a.x)});
   const Tensor limit = narrow(parts.s, -1, 0, 1) * a.rcond;
   const Tensor kept = parts.s * cast(call<Gt>({.x = parts.s, .y = limit}), DType::f64);
-  const Tensor inverted = divided(cast(call<Gt>({.x = kept, .y = Tensor::number(0.0)}), DType::f64), kept);
+  const Tensor inverted =
+      divided(cast(call<Gt>({.x = kept, .y = Tensor::number(0.0)}), DType::f64), kept);
   copy_(y, matmul(transpose(parts.vh), rows(inverted) * transpose(parts.u)));
 }
 // Golub and Pereyra's formula, arranged so that the products are of the smaller side.
@@ -270,10 +283,12 @@ Pinverse::Args Pinverse::grad(const Back<Pinverse>& b) {
   const Tensor &x = b.a.x, &p = b.y, pt = transpose(p), dyt = transpose(b.dy);
   if (x.size(-2) <= x.size(-1)) {
     const Tensor k = matmul(dyt, p), kpt = matmul(k, pt);
-    return {.x = kpt - transpose(matmul(p, k)) - matmul(matmul(x, p), kpt) + matmul(matmul(pt, p), dyt - matmul(k, x))};
+    return {.x = kpt - transpose(matmul(p, k)) - matmul(matmul(x, p), kpt) +
+                 matmul(matmul(pt, p), dyt - matmul(k, x))};
   }
   const Tensor k = matmul(p, dyt), ptk = matmul(pt, k);
-  return {.x = ptk - transpose(matmul(k, p)) + matmul(matmul(dyt - matmul(x, k), p), pt) - matmul(matmul(ptk, p), x)};
+  return {.x = ptk - transpose(matmul(k, p)) + matmul(matmul(dyt - matmul(x, k), p), pt) -
+               matmul(matmul(ptk, p), x)};
 }
 void Pinverse::samples(SampleList& s) {
   add_sample<Pinverse>(s, {.x = grid({3, 2}, -1, 1.2)});
@@ -299,7 +314,8 @@ Tensor MatrixRank::compose(const Args& a) {
   const Tensor s = call<Svdvals>({.x = a.x});
   if (s.size(-1) == 0) return call<Sum>({.x = s, .dims = {-1}, .dtype = DType::i64});
   const double relative = a.rtol.value_or(a.atol ? 0 : usual_tolerance(a.x));
-  const Tensor limit = call<ClampMin>({.x = narrow(s, -1, 0, 1) * relative, .min = Tensor::number(a.atol.value_or(0))});
+  const Tensor limit = call<ClampMin>(
+      {.x = narrow(s, -1, 0, 1) * relative, .min = Tensor::number(a.atol.value_or(0))});
   return call<Sum>({.x = call<Gt>({.x = s, .y = limit}), .dims = {-1}, .dtype = DType::i64});
 }
 void MatrixRank::samples(SampleList& s) {
@@ -308,7 +324,8 @@ void MatrixRank::samples(SampleList& s) {
 }
 
 OpFamily family_decompose() {
-  return list_ops(OpList<Qr, Eigh, Eigvalsh, Svd, Svdvals, Pinverse, Lstsq, MatrixRank>{}, "decompose");
+  return list_ops(OpList<Qr, Eigh, Eigvalsh, Svd, Svdvals, Pinverse, Lstsq, MatrixRank>{},
+                  "decompose");
 }
 
 }  // namespace rille

@@ -17,29 +17,39 @@
 
 namespace rille {
 
-// ---- checks --------------------------------------------------------------------------------------
+// ---- checks
+// --------------------------------------------------------------------------------------
 
 void check_matrices(const Tensor& x, const char* field) {
-  if (x.rank() < 2) throw shape_error("needs matrices, got shape {}", to_string(x.shape())).of(field);
+  if (x.rank() < 2)
+    throw shape_error("needs matrices, got shape {}", to_string(x.shape())).of(field);
   if (x.dtype() != DType::f32 && x.dtype() != DType::f64)
-    throw dtype_error("needs f32 or f64, got {}", name(x.dtype())).of(field).hint("convert it with t:to \"f32\"");
+    throw dtype_error("needs f32 or f64, got {}", name(x.dtype()))
+        .of(field)
+        .hint("convert it with t:to \"f32\"");
 }
 void check_square(const Tensor& x, const char* field) {
   check_matrices(x, field);
-  if (x.size(-1) != x.size(-2)) throw shape_error("needs square matrices, got shape {}", to_string(x.shape())).of(field);
+  if (x.size(-1) != x.size(-2))
+    throw shape_error("needs square matrices, got shape {}", to_string(x.shape())).of(field);
 }
 
 Shape batch_of(const Tensor& x) { return Shape(x.shape().begin(), x.shape().end() - 2); }
 Tensor in_f64(const Tensor& x) { return contiguous(cast(x, DType::f64)); }
-Tensor identity_like(const Tensor& x, int64_t n) { return call<Eye>({.n = n, .dtype = x.dtype(), .device = x.device()}); }
+Tensor identity_like(const Tensor& x, int64_t n) {
+  return call<Eye>({.n = n, .dtype = x.dtype(), .device = x.device()});
+}
 
 namespace {
 
 void check_system(const Tensor& a, const Tensor& b, const char* field) {
   check_square(a, "a");
   check_matrices(b, field);
-  if (a.dtype() != b.dtype()) throw dtype_error("dtypes differ: {} and {}", name(a.dtype()), name(b.dtype())).of("a", field);
-  if (a.size(-1) != b.size(-2)) throw shape_error("sizes differ: {} unknowns and {} rows", a.size(-1), b.size(-2)).of("a", field);
+  if (a.dtype() != b.dtype())
+    throw dtype_error("dtypes differ: {} and {}", name(a.dtype()), name(b.dtype())).of("a", field);
+  if (a.size(-1) != b.size(-2))
+    throw shape_error("sizes differ: {} unknowns and {} rows", a.size(-1), b.size(-2))
+        .of("a", field);
 }
 
 // The same batch for both.
@@ -52,7 +62,8 @@ void share_batch(Tensor& a, Tensor& b) {
   }
 }
 
-// ---- one matrix after the other ------------------------------------------------------------------
+// ---- one matrix after the other
+// ------------------------------------------------------------------
 
 // Copies to compute in, and where each matrix of a batch begins.
 struct Matrices {
@@ -112,7 +123,8 @@ Tensor sample_definite(const Shape& shape) {
 
 }  // namespace
 
-// ---- systems -------------------------------------------------------------------------------------
+// ---- systems
+// -------------------------------------------------------------------------------------
 
 Meta SolveMatrix::infer(const Args& a) {
   check_system(a.a, a.b, "b");
@@ -143,8 +155,9 @@ void SolveMatrix::samples(SampleList& s) {
 
 Tensor Solve::compose(const Args& a) {
   check_square(a.a, "a");
-  const bool vector = a.b.rank() == 1 || (a.b.rank() == a.a.rank() - 1 &&
-                                          a.b.shape() == Shape(a.a.shape().begin(), a.a.shape().end() - 1));
+  const bool vector =
+      a.b.rank() == 1 || (a.b.rank() == a.a.rank() - 1 &&
+                          a.b.shape() == Shape(a.a.shape().begin(), a.a.shape().end() - 1));
   Tensor m = a.a, b = vector ? unsqueeze(a.b, -1) : a.b;
   const bool right = !a.left && !vector;
   if (right) m = transpose(m), b = transpose(b);
@@ -187,7 +200,8 @@ void Inverse::samples(SampleList& s) {
 }
 Tensor inverse(const Tensor& x) { return call<Inverse>({.x = x}); }
 
-// ---- determinants --------------------------------------------------------------------------------
+// ---- determinants
+// --------------------------------------------------------------------------------
 
 namespace {
 
@@ -217,14 +231,18 @@ Meta Det::infer(const Args& a) { return scalar_meta(a.x); }
 void Det::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
   const Tensor out = Tensor::empty(y.shape(), DType::f64);
-  each_determinant(a.x, [&](int64_t i, double, double, double det) { out.data_as<double>()[i] = det; });
+  each_determinant(a.x,
+                   [&](int64_t i, double, double, double det) { out.data_as<double>()[i] = det; });
   copy_(y, out);
 }
-Det::Args Det::grad(const Back<Det>& b) { return {.x = per_matrix(b.dy) * call<Cofactor>({.x = b.a.x})}; }
+Det::Args Det::grad(const Back<Det>& b) {
+  return {.x = per_matrix(b.dy) * call<Cofactor>({.x = b.a.x})};
+}
 void Det::samples(SampleList& s) {
   add_sample<Det>(s, {.x = sample_matrices({3, 3})});
   add_sample<Det>(s, {.x = strided(sample_matrices({2, 2, 2}))});
-  add_sample<Det>(s, {.x = Tensor::of(std::vector<double>{1, 2, 2, 4}, {2, 2}, DType::f64)}).second_gradient = false;
+  add_sample<Det>(s, {.x = Tensor::of(std::vector<double>{1, 2, 2, 4}, {2, 2}, DType::f64)})
+      .second_gradient = false;
   add_sample<Det>(s, {.x = grid({0, 2, 2}, -1, 1)});
 }
 
@@ -252,7 +270,8 @@ void Cofactor::cpu(const Args& a, Tensor& y) {
     std::fill_n(out, n * n, 0.0);
     for (size_t i = 0; i < count; ++i)
       for (size_t k = 0; k < count; ++k)
-        for (size_t j = 0; j < count; ++j) out[i * count + j] += u[i * count + k] * rest[k] * vt[k * count + j];
+        for (size_t j = 0; j < count; ++j)
+          out[i * count + j] += u[i * count + k] * rest[k] * vt[k * count + j];
     return true;
   });
   copy_(y, m.t);
@@ -260,12 +279,15 @@ void Cofactor::cpu(const Args& a, Tensor& y) {
 Tensor Cofactor::compose(const Args& a) {
   return per_matrix(call<Det>({.x = a.x})) * transpose(inverse(a.x));
 }
-void Cofactor::samples(SampleList& s) { add_sample<Cofactor>(s, {.x = sample_matrices({2, 3, 3})}); }
+void Cofactor::samples(SampleList& s) {
+  add_sample<Cofactor>(s, {.x = sample_matrices({2, 3, 3})});
+}
 
 std::array<Meta, 2> SlogDet::infer(const Args& a) { return {scalar_meta(a.x), scalar_meta(a.x)}; }
 void SlogDet::cpu(const Args& a, Out& y) {
   const NoGrad quiet;
-  const Tensor signs = Tensor::empty(y.sign.shape(), DType::f64), logs = Tensor::empty(y.sign.shape(), DType::f64);
+  const Tensor signs = Tensor::empty(y.sign.shape(), DType::f64),
+               logs = Tensor::empty(y.sign.shape(), DType::f64);
   each_determinant(a.x, [&](int64_t i, double sign, double log, double) {
     signs.data_as<double>()[i] = sign;
     logs.data_as<double>()[i] = log;
@@ -287,7 +309,8 @@ Tensor LogDet::compose(const Args& a) {
 }
 void LogDet::samples(SampleList& s) { add_sample<LogDet>(s, {.x = sample_definite({2, 3, 3})}); }
 
-// ---- triangles -----------------------------------------------------------------------------------
+// ---- triangles
+// -----------------------------------------------------------------------------------
 
 Meta Cholesky::infer(const Args& a) { return square_meta(a.x); }
 void Cholesky::cpu(const Args& a, Tensor& y) {
@@ -339,7 +362,8 @@ void SolveTriangle::cpu(const Args& a, Tensor& y) {
 }
 SolveTriangle::Args SolveTriangle::grad(const Back<SolveTriangle>& b) {
   Args g;
-  g.b = call<SolveTriangle>({.a = transpose(b.a.a), .b = b.dy, .upper = !b.a.upper, .unit = b.a.unit});
+  g.b = call<SolveTriangle>(
+      {.a = transpose(b.a.a), .b = b.dy, .upper = !b.a.upper, .unit = b.a.unit});
   if (!b.need(&Args::a)) return g;
   const Tensor all = -matmul(g.b, transpose(b.y));
   const int64_t off = b.a.unit ? 1 : 0;
@@ -367,17 +391,21 @@ Tensor SolveTriangular::compose(const Args& a) {
 void SolveTriangular::samples(SampleList& s) {
   const Tensor m = sample_matrices({3, 3});
   add_sample<SolveTriangular>(s, {.a = m, .b = grid({2, 3, 2}, -1, 1), .upper = true});
-  add_sample<SolveTriangular>(s, {.a = strided(m), .b = grid({3, 1}, -1, 1), .unitriangular = true});
+  add_sample<SolveTriangular>(s,
+                              {.a = strided(m), .b = grid({3, 1}, -1, 1), .unitriangular = true});
   add_sample<SolveTriangular>(s, {.a = m, .b = grid({2, 3}, -1, 1), .upper = true, .left = false});
 }
 
 Tensor TriangularSolve::compose(const Args& a) {
   const Tensor m = a.transpose ? rille::transpose(a.a) : a.a;
-  return call<SolveTriangular>({.a = m, .b = a.b, .upper = a.upper != a.transpose, .unitriangular = a.unitriangular});
+  return call<SolveTriangular>(
+      {.a = m, .b = a.b, .upper = a.upper != a.transpose, .unitriangular = a.unitriangular});
 }
 void TriangularSolve::samples(SampleList& s) {
   add_sample<TriangularSolve>(s, {.b = grid({3, 2}, -1, 1), .a = sample_matrices({3, 3})});
-  add_sample<TriangularSolve>(s, {.b = grid({3, 2}, -1, 1), .a = sample_matrices({3, 3}), .upper = false, .transpose = true});
+  add_sample<TriangularSolve>(
+      s,
+      {.b = grid({3, 2}, -1, 1), .a = sample_matrices({3, 3}), .upper = false, .transpose = true});
 }
 
 Tensor CholeskySolve::compose(const Args& a) {
@@ -389,7 +417,8 @@ Tensor CholeskySolve::compose(const Args& a) {
 }
 void CholeskySolve::samples(SampleList& s) {
   add_sample<CholeskySolve>(s, {.b = grid({3, 2}, -1, 1), .l = sample_matrices({3, 3})});
-  add_sample<CholeskySolve>(s, {.b = grid({3, 2}, -1, 1), .l = sample_matrices({2, 3, 3}), .upper = true});
+  add_sample<CholeskySolve>(
+      s, {.b = grid({3, 2}, -1, 1), .l = sample_matrices({2, 3, 3}), .upper = true});
 }
 
 Tensor CholeskyInverse::compose(const Args& a) {
@@ -401,12 +430,15 @@ Tensor CholeskyInverse::compose(const Args& a) {
   }
   return call<CholeskySolve>({.b = one, .l = a.l, .upper = a.upper});
 }
-void CholeskyInverse::samples(SampleList& s) { add_sample<CholeskyInverse>(s, {.l = sample_matrices({3, 3})}); }
+void CholeskyInverse::samples(SampleList& s) {
+  add_sample<CholeskyInverse>(s, {.l = sample_matrices({3, 3})});
+}
 
 OpFamily family_linalg() {
-  return list_ops(OpList<SolveMatrix, Solve, Inverse, Det, Cofactor, SlogDet, LogDet, Cholesky, SolveTriangle,
-                         SolveTriangular, TriangularSolve, CholeskySolve, CholeskyInverse>{},
-                  "linalg");
+  return list_ops(
+      OpList<SolveMatrix, Solve, Inverse, Det, Cofactor, SlogDet, LogDet, Cholesky, SolveTriangle,
+             SolveTriangular, TriangularSolve, CholeskySolve, CholeskyInverse>{},
+      "linalg");
 }
 
 }  // namespace rille

@@ -17,7 +17,8 @@
 namespace rille {
 
 Tensor Trace::compose(const Args& a) {
-  if (a.x.rank() != 2) throw shape_error("needs a matrix, got shape {}", to_string(a.x.shape())).of("x");
+  if (a.x.rank() != 2)
+    throw shape_error("needs a matrix, got shape {}", to_string(a.x.shape())).of("x");
   return call<Sum>({.x = call<Diagonal>({.x = a.x})});
 }
 void Trace::samples(SampleList& s) {
@@ -29,8 +30,11 @@ void Trace::samples(SampleList& s) {
 Tensor Cross::compose(const Args& a) {
   for (const auto& [t, field] : {std::pair{&a.x, "x"}, std::pair{&a.y, "y"}})
     if (t->rank() == 0 || t->size(a.dim.value) != 3)
-      throw shape_error("needs 3 elements along the dim, got shape {}", to_string(t->shape())).of(field);
-  auto turned = [&](const Tensor& t, int64_t by) { return call<Roll>({.x = t, .shifts = {by}, .dims = {a.dim.value}}); };
+      throw shape_error("needs 3 elements along the dim, got shape {}", to_string(t->shape()))
+          .of(field);
+  auto turned = [&](const Tensor& t, int64_t by) {
+    return call<Roll>({.x = t, .shifts = {by}, .dims = {a.dim.value}});
+  };
   return turned(a.x, -1) * turned(a.y, -2) - turned(a.x, -2) * turned(a.y, -1);
 }
 void Cross::samples(SampleList& s) {
@@ -39,7 +43,8 @@ void Cross::samples(SampleList& s) {
   add_sample<Cross>(s, {.x = strided(grid({3, 2}, -1, 1)), .y = grid({3, 2}, -1, 2), .dim = {-2}});
 }
 
-// ---- norms ---------------------------------------------------------------------------------------
+// ---- norms
+// ---------------------------------------------------------------------------------------
 
 namespace {
 
@@ -66,7 +71,8 @@ Tensor norm_of(const Tensor& x, MatrixNorm::Ord ord) {
   using Ord = MatrixNorm::Ord;
   switch (ord) {
     case Ord::fro: return call<Norm>({.x = x, .dims = {-2, -1}});
-    case Ord::nuc: return call<Sum>({.x = call<Svdvals>({.x = x}), .dims = {-1}, .dtype = x.dtype()});
+    case Ord::nuc:
+      return call<Sum>({.x = call<Svdvals>({.x = x}), .dims = {-1}, .dtype = x.dtype()});
     case Ord::two: return call<Amax>({.x = call<Svdvals>({.x = x}), .dims = {-1}});
     case Ord::minus_two: return call<Amin>({.x = call<Svdvals>({.x = x}), .dims = {-1}});
     case Ord::one:
@@ -81,7 +87,8 @@ Tensor norm_of(const Tensor& x, MatrixNorm::Ord ord) {
 
 Tensor MatrixNorm::compose(const Args& a) {
   const Tensor x = matrices_last(a.x, a.dims);
-  if (!x.is_float()) throw dtype_error("needs a float tensor, got {}", rille::name(x.dtype())).of("x");
+  if (!x.is_float())
+    throw dtype_error("needs a float tensor, got {}", rille::name(x.dtype())).of("x");
   Tensor y = norm_of(x, a.ord);
   if (!a.keepdim) return y;
   Shape s = a.x.shape();
@@ -89,9 +96,16 @@ Tensor MatrixNorm::compose(const Args& a) {
   return reshape(y, s);
 }
 void MatrixNorm::samples(SampleList& s) {
-  for (const Ord ord : {Ord::fro, Ord::nuc, Ord::two, Ord::minus_two, Ord::one, Ord::minus_one, Ord::inf, Ord::minus_inf})
-    add_sample<MatrixNorm>(s, {.x = grid({2, 3}, -1.1, 1.3), .ord = ord});
-  add_sample<MatrixNorm>(s, {.x = strided(grid({2, 2, 3}, -1.1, 1.3)), .ord = Ord::one, .dims = {2, 0}, .keepdim = true});
+  // Values that are not evenly spaced: sums of rows or columns that tie would have no gradient.
+  const auto uneven = [](const Shape& shape) {
+    const Tensor t = grid(shape, 0.3, 1.7);
+    return t * t * t - t;
+  };
+  using enum Ord;
+  for (const Ord ord : {fro, nuc, two, minus_two, one, minus_one, inf, minus_inf})
+    add_sample<MatrixNorm>(s, {.x = uneven({2, 3}), .ord = ord});
+  add_sample<MatrixNorm>(
+      s, {.x = strided(uneven({2, 2, 3})), .ord = one, .dims = {2, 0}, .keepdim = true});
 }
 
 Tensor Cond::compose(const Args& a) {
@@ -99,7 +113,9 @@ Tensor Cond::compose(const Args& a) {
   check_matrices(a.x, "x");
   if (a.p == Ord::two || a.p == Ord::minus_two) {
     const Tensor s = call<Svdvals>({.x = a.x});
-    if (s.size(-1) == 0) throw shape_error("needs matrices that are not empty, got shape {}", to_string(a.x.shape())).of("x");
+    if (s.size(-1) == 0)
+      throw shape_error("needs matrices that are not empty, got shape {}", to_string(a.x.shape()))
+          .of("x");
     const Tensor first = select(s, -1, 0), last = select(s, -1, s.size(-1) - 1);
     return a.p == Ord::two ? first / last : last / first;
   }
@@ -111,13 +127,15 @@ void Cond::samples(SampleList& s) {
   add_sample<Cond>(s, {.x = grid({2, 2, 2}, -1.1, 1.3), .p = MatrixNorm::Ord::one});
 }
 
-// ---- powers --------------------------------------------------------------------------------------
+// ---- powers
+// --------------------------------------------------------------------------------------
 
 Tensor MatrixPower::compose(const Args& a) {
   if (a.x.rank() < 2 || a.x.size(-1) != a.x.size(-2))
     throw shape_error("needs square matrices, got shape {}", to_string(a.x.shape())).of("x");
   Tensor base = a.n < 0 ? inverse(a.x) : a.x, y;
-  for (uint64_t left = a.n < 0 ? 0 - static_cast<uint64_t>(a.n) : static_cast<uint64_t>(a.n); left != 0;) {
+  for (uint64_t left = a.n < 0 ? 0 - static_cast<uint64_t>(a.n) : static_cast<uint64_t>(a.n);
+       left != 0;) {
     if (left & 1) y = y ? matmul(y, base) : base;
     left >>= 1;
     if (left != 0) base = matmul(base, base);
@@ -130,6 +148,8 @@ void MatrixPower::samples(SampleList& s) {
   add_sample<MatrixPower>(s, {.x = grid({2, 2}, -1, 1), .n = 0});
 }
 
-OpFamily family_matrix() { return list_ops(OpList<Trace, Cross, MatrixNorm, Cond, MatrixPower>{}, "matrix"); }
+OpFamily family_matrix() {
+  return list_ops(OpList<Trace, Cross, MatrixNorm, Cond, MatrixPower>{}, "matrix");
+}
 
 }  // namespace rille

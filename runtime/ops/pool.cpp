@@ -302,10 +302,14 @@ Tensor max_unpool(const MaxUnpoolNd::Args& a, int dims) {
 // hang over.
 Tensor lp_pool(const LpPoolNd::Args& a, int dims) {
   if (a.p == 0) throw arg_error("'p' must not be 0");
-  AvgPoolNd::Args to{.x = call<Pow>({.x = a.x, .y = Tensor::number(a.p)}), .kernel = a.kernel, .stride = a.stride, .ceil_mode = a.ceil_mode};
+  AvgPoolNd::Args to{.x = call<Pow>({.x = a.x, .y = Tensor::number(a.p)}),
+                     .kernel = a.kernel,
+                     .stride = a.stride,
+                     .ceil_mode = a.ceil_mode};
   const Tensor mean = avg_pool(to, dims);
   double elements = 1;
-  for (const int64_t k : per_dim(a.kernel.list, dims, "kernel", 1)) elements *= static_cast<double>(k);
+  for (const int64_t k : per_dim(a.kernel.list, dims, "kernel", 1))
+    elements *= static_cast<double>(k);
   return call<Pow>({.x = mean * elements, .y = Tensor::number(1 / a.p)});
 }
 
@@ -418,7 +422,8 @@ void MaxUnpool2d::samples(SampleList& s) {
 }
 Tensor MaxUnpool3d::compose(const Args& a) { return max_unpool(a, 3); }
 void MaxUnpool3d::samples(SampleList& s) {
-  add_sample<MaxUnpool3d>(s, {.x = grid({2, 1, 1, 1}, -1, 1), .ids = ids_of({7, 2}, {2, 1, 1, 1}), .kernel = {2}});
+  add_sample<MaxUnpool3d>(
+      s, {.x = grid({2, 1, 1, 1}, -1, 1), .ids = ids_of({7, 2}, {2, 1, 1, 1}), .kernel = {2}});
 }
 
 Tensor LpPool1d::compose(const Args& a) { return lp_pool(a, 1); }
@@ -432,9 +437,10 @@ void LpPool2d::samples(SampleList& s) {
 
 OpFamily family_pool() {
   return list_ops(
-      OpList<MaxPool, MaxPoolIds, PoolPlace, AvgPool, AvgPoolGrad, MaxPool1d, MaxPool2d, MaxPool3d, AvgPool1d,
-             AvgPool2d, AvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AdaptiveAvgPool1d,
-             AdaptiveAvgPool2d, AdaptiveAvgPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, LpPool1d, LpPool2d>{},
+      OpList<MaxPool, MaxPoolIds, PoolPlace, AvgPool, AvgPoolGrad, MaxPool1d, MaxPool2d, MaxPool3d,
+             AvgPool1d, AvgPool2d, AvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
+             AdaptiveMaxPool3d, AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d,
+             MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, LpPool1d, LpPool2d>{},
       "pool");
 }
 
