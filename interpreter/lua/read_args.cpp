@@ -252,9 +252,13 @@ class Reader {
   }
 
   void take_numbers(const FieldInfo& f, int i) {
-    if (lua_type(L_, i) != LUA_TTABLE) wrong(f, i);
     auto& list = at<std::vector<double>>(f);
     list.clear();
+    if (lua_type(L_, i) == LUA_TNUMBER) {
+      list.push_back(number(f, i));
+      return;
+    }
+    if (lua_type(L_, i) != LUA_TTABLE) wrong(f, i);
     const lua_Unsigned n = lua_rawlen(L_, i);
     for (lua_Unsigned k = 1; k <= n; ++k) {
       lua_rawgeti(L_, i, static_cast<lua_Integer>(k));
@@ -270,7 +274,9 @@ class Reader {
   }
 
   void choice(const FieldInfo& f, int i) {
-    const std::string_view s = text(f, i);
+    // A number is as good as its name: ord = 2, or math.huge for "inf".
+    const std::string from_number = lua_type(L_, i) == LUA_TNUMBER ? fmt::format("{:g}", number(f, i)) : "";
+    const std::string_view s = from_number.empty() ? text(f, i) : std::string_view(from_number);
     for (size_t k = 0; k < f.choices.size(); ++k)
       if (f.choices[k] == s) {
         at<int>(f) = static_cast<int>(k);

@@ -395,6 +395,7 @@ void Inner::samples(SampleList& s) {
 
 Tensor Kron::compose(const Args& a) {
   const int rank = std::max(a.x.rank(), a.y.rank());
+  if (2 * rank > kMaxRank) throw shape_error("needs tensors of at most {} dims", kMaxRank / 2);
   Shape xs, ys, out;  // [x0, 1, x1, 1, ...] and [1, y0, 1, y1, ...]
   for (int d = 0; d < rank; ++d) {
     const int i = d - rank + a.x.rank(), j = d - rank + a.y.rank();
@@ -403,7 +404,6 @@ Tensor Kron::compose(const Args& a) {
     ys.push_back(1), ys.push_back(n);
     out.push_back(m * n);
   }
-  if (2 * rank > kMaxRank) throw shape_error("needs tensors of at most {} dims", kMaxRank / 2);
   return reshape(reshape(a.x, xs) * reshape(a.y, ys), out);
 }
 void Kron::samples(SampleList& s) {

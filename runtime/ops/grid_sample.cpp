@@ -119,7 +119,7 @@ class Sampler {
                        .x = tap.at,
                        .y = Tensor::number(0.0)});
       const Tensor id = cast(clamped(finite, 0, static_cast<double>(n - 1)), DType::i64);
-      ids = d == 0 ? id : ids * static_cast<double>(n) + id;
+      ids = d == 0 ? id : ids * Tensor::number(n) + id;
     }
     const int64_t points = checked_numel(out_);
     const Tensor where =

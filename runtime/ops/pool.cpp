@@ -2,6 +2,7 @@
 
 #include "core/fail.h"
 #include "cpu/pool.h"
+#include "ops/binary.h"
 #include "ops/cast.h"
 #include "ops/create.h"
 #include "ops/families.h"
@@ -297,6 +298,21 @@ Tensor max_unpool(const MaxUnpoolNd::Args& a, int dims) {
   return reshape(scatter(planes(zeros, dims), -1, planes(a.ids, dims), planes(a.x, dims)), shape);
 }
 
+// (sum of x^p)^(1/p): a mean times the number of elements, which all windows have but those that
+// hang over.
+Tensor lp_pool(const LpPoolNd::Args& a, int dims) {
+  if (a.p == 0) throw arg_error("'p' must not be 0");
+  AvgPoolNd::Args to{.x = call<Pow>({.x = a.x, .y = Tensor::number(a.p)}),
+                     .kernel = a.kernel,
+                     .stride = a.stride,
+                     .ceil_mode = a.ceil_mode};
+  const Tensor mean = avg_pool(to, dims);
+  double elements = 1;
+  for (const int64_t k : per_dim(a.kernel.list, dims, "kernel", 1))
+    elements *= static_cast<double>(k);
+  return call<Pow>({.x = mean * elements, .y = Tensor::number(1 / a.p)});
+}
+
 }  // namespace
 
 std::vector<Tensor> MaxPool1d::compose(const Args& a) { return max_pool(a, 1); }
@@ -410,12 +426,22 @@ void MaxUnpool3d::samples(SampleList& s) {
       s, {.x = grid({2, 1, 1, 1}, -1, 1), .ids = ids_of({7, 2}, {2, 1, 1, 1}), .kernel = {2}});
 }
 
+Tensor LpPool1d::compose(const Args& a) { return lp_pool(a, 1); }
+void LpPool1d::samples(SampleList& s) {
+  add_sample<LpPool1d>(s, {.x = grid({2, 6}, 0.2, 1), .p = 3, .kernel = {2}});
+}
+Tensor LpPool2d::compose(const Args& a) { return lp_pool(a, 2); }
+void LpPool2d::samples(SampleList& s) {
+  add_sample<LpPool2d>(s, {.x = grid({1, 4, 3}, 0.2, 1), .p = 2, .kernel = {2}, .stride = {1}});
+}
+
 OpFamily family_pool() {
-  return list_ops(OpList<MaxPool, MaxPoolIds, PoolPlace, AvgPool, AvgPoolGrad, MaxPool1d, MaxPool2d,
-                         MaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, AdaptiveMaxPool1d,
-                         AdaptiveMaxPool2d, AdaptiveMaxPool3d, AdaptiveAvgPool1d, AdaptiveAvgPool2d,
-                         AdaptiveAvgPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d>{},
-                  "pool");
+  return list_ops(
+      OpList<MaxPool, MaxPoolIds, PoolPlace, AvgPool, AvgPoolGrad, MaxPool1d, MaxPool2d, MaxPool3d,
+             AvgPool1d, AvgPool2d, AvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
+             AdaptiveMaxPool3d, AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d,
+             MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, LpPool1d, LpPool2d>{},
+      "pool");
 }
 
 }  // namespace rille

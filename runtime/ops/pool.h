@@ -359,4 +359,37 @@ struct MaxUnpool3d : MaxUnpoolNd {
   static void samples(SampleList& s);
 };
 
+struct LpPoolNd {
+  struct Args {
+    Tensor x;
+    double p = 2;
+    PerDim kernel, stride;
+    bool ceil_mode = false;
+  };
+  static constexpr auto fields_of(std::string_view x) {
+    return std::tuple{field("x", &Args::x, x), field("p", &Args::p, "of the norm").required(),
+                      field("kernel", &Args::kernel, "of a window").required(),
+                      field("stride", &Args::stride, "from window to window; default: kernel"),
+                      field("ceil_mode", &Args::ceil_mode, "a last window may hang over the end")};
+  }
+};
+
+struct LpPool1d : LpPoolNd {
+  static constexpr std::string_view name = "lp_pool1d";
+  static constexpr std::string_view doc = "(sum of x^p)^(1/p) over each window of signals.";
+  static constexpr std::string_view example = "rille.lp_pool1d(rille.ones(1, 2, 8), 2, 2)";
+  static constexpr auto fields = fields_of("[n, c, l] or [c, l]");
+  static Tensor compose(const Args& a);
+  static void samples(SampleList& s);
+};
+
+struct LpPool2d : LpPoolNd {
+  static constexpr std::string_view name = "lp_pool2d";
+  static constexpr std::string_view doc = "(sum of x^p)^(1/p) over each window of images.";
+  static constexpr std::string_view example = "rille.lp_pool2d(rille.ones(1, 2, 8, 8), 2, 2)";
+  static constexpr auto fields = fields_of("[n, c, h, w] or [c, h, w]");
+  static Tensor compose(const Args& a);
+  static void samples(SampleList& s);
+};
+
 }  // namespace rille

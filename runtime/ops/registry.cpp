@@ -22,16 +22,19 @@ std::vector<const OpInfo*> collect() {
       family_conv,            //
       family_create,          //
       family_cross_entropy,   //
+      family_decompose,       //
       family_dropout,         //
       family_embedding,       //
       family_extreme,         //
       family_fold,            //
       family_index,           //
+      family_linalg,          //
       family_loss,            //
       family_margin_loss,     //
       family_mask,            //
       family_math,            //
       family_matmul,          //
+      family_matrix,          //
       family_norm,            //
       family_order,           //
       family_pool,            //
