@@ -275,7 +275,8 @@ class Reader {
 
   void choice(const FieldInfo& f, int i) {
     // A number is as good as its name: ord = 2, or math.huge for "inf".
-    const std::string from_number = lua_type(L_, i) == LUA_TNUMBER ? fmt::format("{:g}", number(f, i)) : "";
+    const std::string from_number =
+        lua_type(L_, i) == LUA_TNUMBER ? fmt::format("{:g}", number(f, i)) : "";
     const std::string_view s = from_number.empty() ? text(f, i) : std::string_view(from_number);
     for (size_t k = 0; k < f.choices.size(); ++k)
       if (f.choices[k] == s) {
