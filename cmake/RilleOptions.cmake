@@ -13,7 +13,8 @@ add_library(rille_options INTERFACE)
 # Ops are called with named arguments, call<Sum>({.x = t}): what is left out has its default.
 target_compile_options(rille_options INTERFACE -Wall -Wextra -Wconversion -Wshadow
   -Wno-missing-field-initializers
-  -Wno-restrict -Wno-maybe-uninitialized -Wno-free-nonheap-object  # g++ 12 sees them where there are none (its PR 105651 and kin)
+  # g++ 12 sees these where there are none (its PR 105651 and its kin).
+  -Wno-restrict -Wno-maybe-uninitialized -Wno-free-nonheap-object
   $<$<BOOL:${RILLE_WERROR}>:-Werror>
   -fno-math-errno -fno-trapping-math)
 target_include_directories(rille_options INTERFACE ${CMAKE_SOURCE_DIR}/runtime)

@@ -82,7 +82,8 @@ local function show(ids)
   local text = {}
   for i, id in ipairs(ids) do text[i] = symbols[id] end
   local a, b, answer = table.concat(text):match "(...)%+(...)=(.*)"
-  return ("%d + %d = %d"):format(a, b, answer:reverse())
+  local function number(digits) return math.tointeger(tonumber(digits)) or digits end
+  return ("%s + %s = %s"):format(number(a), number(b), number(answer:reverse()))
 end
 
 return rille.recipe {

@@ -10,7 +10,6 @@ local folder = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = folder .. "/?.lua;" .. package.path
 
 local rille = require "rille"
-local call_map = require "map.call"
 local compare = require "map.compare"
 local packs = require "map.pack"
 

@@ -47,7 +47,7 @@ function Pack:value(value, seen, inside)
         return real and value.dtype or call_map.not_mapped("no dtype %s", value.dtype)
     end
     local copy = {}
-    for key, item in pairs(value) do
+    for key in pairs(value) do
         if math.type(key) ~= "integer" then
             call_map.not_mapped("an argument that is a %s", tostring(key))
         end

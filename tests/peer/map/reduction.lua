@@ -1,7 +1,7 @@
 -- Reductions, scans, sorting and counting.
 
 local m = require "map.call"
-local op, by, R = m.op, m.by, m.rille
+local op, R = m.op, m.rille
 
 local map = m.each({}, {
     "all", "any", "amax", "amin", "aminmax", "argmax", "argmin", "argsort", "argwhere",
