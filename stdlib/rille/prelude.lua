@@ -6,7 +6,8 @@ local fail = require "rille.fail"
 local modules = {
   nn = "rille.nn", optim = "rille.optim", data = "rille.data", args = "rille.args",
   log = "rille.log", progress = "rille.progress", generate = "rille.generate",
-  recipe = "rille.recipe", step = "rille.step", Function = "rille.function",
+  recipe = "rille.recipe", profile = "rille.profile", step = "rille.step",
+  Function = "rille.function",
   debugging = "rille.debugging",
 }
 

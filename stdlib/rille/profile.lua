@@ -1,0 +1,15 @@
+-- rille.profile: where the time goes. `time(fn, ...)` calls fn once and returns the seconds it took
+-- (monotonic) and its results; wrap the part of a recipe that seems slow.
+local native = require "rille.native"
+
+local profile = {}
+
+local function since(start, ...)
+  return native.clock() - start, ...
+end
+
+function profile.time(fn, ...)
+  return since(native.clock(), fn(...))
+end
+
+return profile
