@@ -16,11 +16,17 @@ bool takes_list(ArgKind k) {
          k == ArgKind::sizes || k == ArgKind::maybe_sizes || k == ArgKind::per_dim ||
          k == ArgKind::padding || k == ArgKind::counts;
 }
-// Several numbers for one field, unless the next field needs the second of them.
-bool spreads(const OpInfo& op, size_t f) {
-  const ArgKind k = op.fields[f].kind;
-  const bool may = k == ArgKind::sizes || k == ArgKind::maybe_sizes || k == ArgKind::axes;
-  return may && (f + 1 == op.fields.size() || !op.fields[f + 1].required);
+// Several numbers or tensors for one field, unless the next field needs the second of them: the Lua
+// type of which any number may follow, LUA_TNONE if the field takes one argument.
+int spreads(const OpInfo& op, size_t f) {
+  if (f + 1 < op.fields.size() && op.fields[f + 1].required) return LUA_TNONE;
+  switch (op.fields[f].kind) {
+    case ArgKind::sizes:
+    case ArgKind::maybe_sizes:
+    case ArgKind::axes: return LUA_TNUMBER;
+    case ArgKind::tensors: return LUA_TUSERDATA;
+    default: return LUA_TNONE;
+  }
 }
 
 // A table whose keys are all strings is options; anything else a list. {} is whichever may stand
@@ -99,9 +105,10 @@ void arrange(lua_State* L, const OpInfo& op, int top, Arranged& out) {
     if (field.kind == ArgKind::draw) continue;
     out.at[f] = lua_type(L, arg) == LUA_TNIL ? 0 : arg;
     ++arg;
-    if (!spreads(op, f) || lua_type(L, arg - 1) != LUA_TNUMBER) continue;
+    const int type = spreads(op, f);
+    if (type == LUA_TNONE || lua_type(L, arg - 1) != type) continue;
     out.spread_field = static_cast<int>(f);
-    for (; arg <= last && lua_type(L, arg) == LUA_TNUMBER; ++arg) ++out.spread_count;
+    for (; arg <= last && lua_type(L, arg) == type; ++arg) ++out.spread_count;
   }
   out.given = last;
   out.too_many = arg <= last;
@@ -232,10 +239,10 @@ class Reader {
     each_integer(f, i, 1, [&](int k) { list.push_back(integer(f, k)); });
   }
 
-  void take_tensors(const FieldInfo& f, int i) {
+  void take_tensors(const FieldInfo& f, int i, int spread) {
     auto& list = at<std::vector<Tensor>>(f);
-    if (TensorImpl* p = peek_tensor(L_, i, in_)) {
-      list.push_back(tensor_of(p));
+    if (lua_type(L_, i) == LUA_TUSERDATA) {
+      for (int k = i; k < i + std::max(spread, 1); ++k) list.push_back(tensor(f, k));
       return;
     }
     if (lua_type(L_, i) != LUA_TTABLE) wrong(f, i);
@@ -300,7 +307,7 @@ class Reader {
     switch (f.kind) {
       case ArgKind::tensor: at<Tensor>(f) = tensor(f, i); break;
       case ArgKind::maybe_tensor: at<std::optional<Tensor>>(f) = tensor(f, i); break;
-      case ArgKind::tensors: take_tensors(f, i); break;
+      case ArgKind::tensors: take_tensors(f, i, spread); break;
       case ArgKind::number: at<double>(f) = number(f, i); break;
       case ArgKind::maybe_number: at<std::optional<double>>(f) = number(f, i); break;
       case ArgKind::numbers: take_numbers(f, i); break;

@@ -14,7 +14,7 @@ inline constexpr int kMaxFields = 16;
 /// Where each field's value lies on the stack; 0 where none was given.
 struct Arranged {
   int at[kMaxFields] = {};
-  int spread_count = 1;  // integers that a spread field takes, from its first
+  int spread_count = 1;  // integers or tensors that a spread field takes, from its first
   int spread_field = -1;
   int generator = 0;       // the option of random ops
   int requires_grad = 0;   // the option of ops that make tensors from nothing
