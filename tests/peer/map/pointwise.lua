@@ -14,8 +14,15 @@ local map = m.each({}, {
     "gt", "ge", "float_power", "floor_divide", "fmax", "fmin", "fmod", "gcd", "lcm", "heaviside",
     "hypot", "isclose", "ldexp", "lerp", "logaddexp", "logaddexp2", "logical_and", "logical_or",
     "logical_xor", "maximum", "minimum", "nextafter", "pow", "remainder", "xlogy", "clamp",
-    "clamp_min", "clamp_max", "clone", "contiguous", "masked_fill", "allclose", "equal",
+    "clamp_min", "clamp_max", "clone", "contiguous", "masked_fill",
 })
+
+for _, name in ipairs { "allclose", "equal" } do
+    local compared = op(name)
+    map[name] = by(function(c)
+        return R.full({}, compared.run(c) and 1 or 0, { dtype = "bool" })
+    end)
+end
 
 map["angle"] = op("angle")
 map["signbit"] = by(function(c)
@@ -63,6 +70,18 @@ for n = 0, 4 do
     map["polygamma.polygamma_n_" .. n] = op("polygamma", { order = { "x", "n" }, slack = 5 })
 end
 map["special.polygamma.special_polygamma_n_0"] = map["polygamma.polygamma_n_0"]
+
+map["special.entr"] = by(function(c) return R.neg(R.xlogy(c.args[1], c.args[1])) end)
+map["special.ndtr"] = by(function(c)
+    return R.mul(R.erfc(R.mul(c.args[1], -math.sqrt(0.5))), 0.5)
+end)
+map["special.xlog1py"] = by(function(c) return R.xlogy(c.args[1], R.add(c.args[2], 1)) end)
+map["isin"] = by(function(c)
+    local x, among = c.args[1], c.args[2]
+    local same = R.eq(R.unsqueeze(R.tensor(x), -1), R.flatten(R.tensor(among)))
+    local found = R.any(same, -1)
+    return c.kwargs.invert and R.logical_not(found) or found
+end)
 
 -- The logarithm of the multivariate gamma function, a sum of p ordinary ones.
 for _, p in ipairs { 1, 3, 5 } do

@@ -19,6 +19,9 @@ for _, name in ipairs {
     map[name .. "_copy"] = op(name, { after = m.contiguous })
 end
 
+map["as_strided.partial_views"] = by(function()
+    m.not_mapped("the memory behind a view is not in a pack")
+end)
 map["linalg.diagonal"] = op("diagonal", { before = function(c)
     c.kwargs.dim1 = c.kwargs.dim1 or -2
     c.kwargs.dim2 = c.kwargs.dim2 or -1
@@ -156,7 +159,7 @@ local function half_turn(sign)
                 dims[d] = d - 1
             end
         end
-        dims = m.from_one(dims)
+        dims = m.from_one(type(dims) == "number" and { dims } or dims)
         for i, d in ipairs(dims) do
             shifts[i] = sign * (x:size(d) // 2)
         end
