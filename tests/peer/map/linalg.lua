@@ -30,6 +30,7 @@ map["nn.functional.linear"] = op("linear")
 map["nn.functional.bilinear"] = op("bilinear")
 
 map["linalg.cross"] = op("cross", { before = function(c) c.kwargs.dim = c.kwargs.dim or -1 end })
+map["linalg.cond"] = op("cond")
 map["linalg.pinv"] = op("pinverse", { rename = { rtol = "rcond" } })
 map["linalg.inv"] = op("inverse")
 for _, name in ipairs { "det", "slogdet", "solve", "solve_triangular", "cholesky", "matrix_norm",
@@ -76,7 +77,7 @@ map["cholesky_solve"] = op("cholesky_solve", { part = triangle(2) })
 -- Vectors of a decomposition may have either sign.
 map["linalg.eigh"] = op("eigh", { before = read_half, part = symmetric_part, either_sign = true })
 map["linalg.qr"] = op("qr", { either_sign = true })
-map["linalg.svd"] = op("svd", { either_sign = true, before = function(c)
+map["linalg.svd"] = op("svd", { either_sign = true, slack = 3, before = function(c)
     if c.kwargs.full_matrices and c.args[1]:size(-1) ~= c.args[1]:size(-2) then
         m.not_mapped("vectors of the null space are free")
     end
@@ -90,7 +91,7 @@ map["svd"] = by(function(c)
     local u, s, vh = R.svd(x)
     return u, s, R.transpose(vh)
 end)
-map["svd"].either_sign = true
+map["svd"].either_sign, map["svd"].slack = true, 3
 
 map["linalg.pinv.singular"] = by(function(c)
     return R.pinverse(R.matmul(c.args[1], R.transpose(c.args[2])), { rcond = 1e-6 })

@@ -65,9 +65,15 @@ map["nn.functional.normalize"] = op("normalize", { sums = true })
 map["nn.functional.group_norm"] = op("group_norm")
 map["nn.functional.instance_norm"] = op("instance_norm")
 -- Of two values the gradient is 0 but for rounding.
-map["nn.functional.batch_norm"] = op("batch_norm", { sums = true })
+map["nn.functional.batch_norm"] = op("batch_norm", { sums = true, before = function(c)
+    if c.args[1]:dim() < 2 then
+        m.not_mapped("no dim of channels")
+    end
+end })
 map["nn.functional.local_response_norm"] = op("local_response_norm")
+-- Where one score outweighs the others, gradients are differences that leave only rounding.
 map["nn.functional.scaled_dot_product_attention"] = op("scaled_dot_product_attention", {
+    sums = true, slack = 3,
     random = function(c) return (c.kwargs.dropout_p or 0) > 0 end,
 })
 

@@ -8,7 +8,7 @@ local map = m.each({}, {
     "digamma", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "frac", "isfinite",
     "isinf", "isnan", "lgamma", "log", "log10", "log1p", "log2", "logical_not", "logit",
     "nan_to_num", "neg", "positive", "rad2deg", "reciprocal", "rsqrt", "sigmoid", "sign", "sin",
-    "sinc", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "bitwise_not", "sgn",
+    "sinc", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "bitwise_not",
     "add", "sub", "mul", "rsub", "addcmul", "addcdiv", "atan2", "bitwise_and", "bitwise_or",
     "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "copysign", "eq", "ne", "lt", "le",
     "gt", "ge", "float_power", "floor_divide", "fmax", "fmin", "fmod", "gcd", "lcm", "heaviside",
@@ -40,7 +40,16 @@ map["fill"] = op("fill")
 map["alias_copy"] = op("clone")
 map["where"] = op("where", { order = { "x", "condition", "y" } })
 map["conj"] = by(function(c) return c.args[1] end)
+map["conj_physical"] = map["conj"]
 map["resolve_conj"] = map["conj"]
+map["sgn"] = op("sign")
+map["zero_"] = op("zeros_like")
+map["item"] = by(function(c)
+    local value = c.args[1]:item()
+    local truth = type(value) == "boolean"
+    return R.full({}, truth and (value and 1 or 0) or value, { dtype = c.args[1].dtype })
+end)
+map["hash_tensor"] = by(function() m.not_mapped("u64 is no dtype (api.md, Conventions)") end)
 map["resolve_neg"] = map["conj"]
 map["real"] = map["conj"]
 map["isposinf"] = by(function(c) return R.eq(c.args[1], math.huge) end)

@@ -9,7 +9,7 @@ local map = m.each({}, {
     "expand", "expand_as", "flatten", "flip", "hstack", "movedim", "narrow", "permute", "reshape",
     "roll", "rot90", "select", "select_scatter", "split", "squeeze", "stack",
     "swapaxes", "t", "tile", "transpose", "tril", "triu", "unbind", "unflatten", "unfold",
-    "unsqueeze", "view", "view_as", "vstack", "block_diag", "repeat_interleave",
+    "unsqueeze", "view", "view_as", "vstack", "block_diag",
 })
 
 for _, name in ipairs {
@@ -31,6 +31,8 @@ map["ravel"] = op("flatten")
 map["T"] = op("t")
 map["mT"] = op("transpose")
 map["mH"] = op("transpose")
+map["H"] = op("t")
+map["repeat_interleave"] = op("repeat_interleave", { drop = { output_size = true } })
 map["fliplr"] = op("flip", { fixed = { dims = 2 } })
 map["flipud"] = op("flip", { fixed = { dims = 1 } })
 map["split.list_args"] = op("split")
