@@ -38,9 +38,14 @@ Upvalues upvalues(lua_State* L) {
           static_cast<OpForm>(lua_tointegerx(L, lua_upvalueindex(4), nullptr))};
 }
 
+bool truth_of(const Tensor& t) {
+  if (t.is_meta()) throw fail(Kind::device, "E_NO_KERNEL", "meta tensors have no values");
+  return t.item() != 0;
+}
+
 // C++ lives and dies in here. False: an error was prepared.
-bool call_guarded(lua_State* L, const Upvalues& up, const Arranged& from,
-                  Box* const* boxes) noexcept {
+bool call_guarded(lua_State* L, const Upvalues& up, const Arranged& from, Box* const* boxes,
+                  bool& truth) noexcept {
   const Entered entered(up.in, L);
   try {
     Arguments args(up.op);
@@ -53,7 +58,9 @@ bool call_guarded(lua_State* L, const Upvalues& up, const Arranged& from,
     call_erased(up.op, args.get(), results);
     if (from.requires_grad && lua_toboolean(L, from.requires_grad))
       for (const Tensor& t : results) autograd::set_requires_grad(t, true);
-    if (up.op.results == 0) {
+    if (up.op.truth) {
+      truth = truth_of(results[0]);
+    } else if (up.op.results == 0) {
       up.in.tensors.assign(std::make_move_iterator(results.begin()),
                            std::make_move_iterator(results.end()));
     } else {
@@ -101,11 +108,17 @@ int entry(lua_State* L) {
   arrange(L, up.op, lua_gettop(L), from);
   Box* boxes[4] = {};
   const bool in_place = up.form == OpForm::in_place;
-  for (int i = 0; !in_place && i < up.op.results; ++i) boxes[i] = push_box_here(L);
-  if (!call_guarded(L, up, from, boxes)) return raise_prepared(L, up.in);
+  bool truth = false;
+  const int boxed = in_place || up.op.truth ? 0 : up.op.results;
+  for (int i = 0; i < boxed; ++i) boxes[i] = push_box_here(L);
+  if (!call_guarded(L, up, from, boxes, truth)) return raise_prepared(L, up.in);
   pace_collector(L, up.in);
   if (in_place) {
     lua_pushvalue(L, 1);
+    return 1;
+  }
+  if (up.op.truth) {
+    lua_pushboolean(L, truth);
     return 1;
   }
   return up.op.results == 0 ? push_list(L, up.in) : up.op.results;

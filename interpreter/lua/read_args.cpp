@@ -90,6 +90,7 @@ void take_options(lua_State* L, const OpInfo& op, int table, Arranged& out) {
 }  // namespace
 
 void arrange(lua_State* L, const OpInfo& op, int top, Arranged& out) {
+  while (top > 0 && lua_type(L, top) == LUA_TNIL) --top;  // a nil at the end is not there
   int last = top;
   int options = 0;
   if (top > 0 && lua_type(L, top) == LUA_TTABLE) {

@@ -3,9 +3,9 @@
 #include "core/fail.h"
 #include "nn/init.h"
 #include "nn/register.h"
-#include "ops/activation.h"
 #include "ops/matmul.h"
 #include "ops/pointwise.h"
+#include "ops/rectifier.h"
 #include "ops/view.h"
 
 namespace rille::nn {

@@ -239,6 +239,20 @@ int64_t folded(int64_t p, int64_t n, Pad::Mode mode) {
   return p < n ? p : 2 * (n - 1) - p;
 }
 
+// What goes on beyond its ends: a circle closes where it was cut, the others are the whole dim.
+struct Core {
+  int64_t first, size;
+};
+Core core_of(const Margins& m, int d, int64_t n, Pad::Mode mode) {
+  if (mode != Pad::Mode::circular) return {0, n};
+  const int64_t first = std::max<int64_t>(-m.before[d], 0);
+  const int64_t size = n - first - std::max<int64_t>(-m.after[d], 0);
+  if (size <= 0 && n + m.before[d] + m.after[d] > 0)
+    throw shape_error("'circular' needs elements left in dim {}, but all {} are cut off", d + 1, n)
+        .of("x");
+  return {first, size};
+}
+
 void check_margin(int64_t pad, int64_t n, int dim, Pad::Mode mode) {
   using Mode = Pad::Mode;
   const int64_t most = mode == Mode::reflect ? n - 1 : mode == Mode::circular ? n : n > 0 ? pad : 0;
@@ -261,8 +275,10 @@ Tensor Pad::compose(const Args& a) {
     check_margin(m.before[d], n, d, a.mode);
     check_margin(m.after[d], n, d, a.mode);
     const Tensor ids = Tensor::empty({n + m.before[d] + m.after[d]}, DType::i64);
+    const Core core = core_of(m, d, n, a.mode);
     for (int64_t i = 0; i < ids.numel(); ++i)
-      ids.data_as<int64_t>()[i] = folded(i - m.before[d], n, a.mode);
+      ids.data_as<int64_t>()[i] =
+          core.first + folded(i - m.before[d] - core.first, core.size, a.mode);
     y = index_select(y, d, to_device(ids, y.device()));
   }
   return y.is(a.x) ? clone(y) : y;
@@ -273,6 +289,7 @@ void Pad::samples(SampleList& s) {
                   {.x = strided(grid({3, 3}, -1, 1)), .pads = {1, 2, 0, 1}, .mode = Mode::reflect});
   add_sample<Pad>(s, {.x = grid({2, 3}, -1, 1), .pads = {2, -1}, .mode = Mode::replicate});
   add_sample<Pad>(s, {.x = grid({2, 3}, -1, 1), .pads = {2, 0, 1, 1}, .mode = Mode::circular});
+  add_sample<Pad>(s, {.x = grid({2, 4}, -1, 1), .pads = {-1, 2}, .mode = Mode::circular});
 }
 
 Meta ConstantPad::infer(const Args& a) {

@@ -220,6 +220,10 @@ Meta NextAfter::infer(const Args& a) {
   if (!is_float(d)) throw dtype_error("needs float tensors, got {}", rille::name(d));
   return pointwise_meta({&a.x, &a.y}, d);
 }
+// The next number moves with x, and by hardly more than nothing with y.
+NextAfter::Args NextAfter::grad(const Back<NextAfter>& b) {
+  return {b.dy, b.need(&Args::y) ? autograd::engine_ops().zeros_like(b.dy) : Tensor()};
+}
 void NextAfter::samples(SampleList& s) { binary_samples<NextAfter>(s, -2, 2); }
 void Heaviside::samples(SampleList& s) { binary_samples<Heaviside>(s, -2, 2); }
 

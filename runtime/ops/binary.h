@@ -211,7 +211,6 @@ struct NextAfter : Binary<NextAfter> {
   static constexpr std::string_view example = "rille.nextafter(rille.tensor{1}, 2)";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number(),
                                             field("y", &Args::y, "any tensor or number").number()};
-  static constexpr std::string_view no_gradient = "the distance to the next number has no slope";
   static constexpr bool keeps_integers = false;
   struct Fn {
     DType dtype;
@@ -220,6 +219,7 @@ struct NextAfter : Binary<NextAfter> {
   };
   static Fn fn(const Args& a) { return {result_type({&a.x, &a.y})}; }
   static Meta infer(const Args& a);
+  static Args grad(const Back<NextAfter>& b);
   static void samples(SampleList& s);
 };
 

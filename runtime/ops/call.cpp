@@ -109,7 +109,10 @@ void run(const OpInfo& op, const void* args, Results& out, Context& context) {
     return;
   }
   Kernel kernel = op.kernel[static_cast<int>(in.device.type)];
-  const bool direct = (kernel || (in.device.is_meta() && op.infer)) && (!taping || op.grad);
+  // What a kernel keeps for backward has no shape on meta: there the composition is recorded.
+  const bool blind = in.device.is_meta() && taping && op.saved_tensors && op.compose;
+  const bool direct =
+      (kernel || (in.device.is_meta() && op.infer)) && (!taping || op.grad) && !blind;
   if (direct) {
     SmallVector<Tensor, 2> saved(taping ? op.saved_tensors : 0);
     run_kernel(op, kernel, args, out, saved.empty() ? nullptr : saved.data());
@@ -200,10 +203,11 @@ void check_fits(const Meta& m, const Tensor& dest) {
 }
 
 void mark_written(const Tensor& dest, const OpInfo& op) {
-  Storage& s = *dest.storage().get();
-  ++s.version;
-  s.written_by = op.in_place_name;
-  s.written_at = Context::current().site();
+  Storage* s = dest.storage().get();
+  if (!s) return;  // on meta
+  ++s->version;
+  s->written_by = op.in_place_name;
+  s->written_at = Context::current().site();
 }
 
 // The tape may hold on to the value that is about to be overwritten: it gets a copy of its own.
@@ -221,7 +225,7 @@ void write_direct(const OpInfo& op, ArgBlock& args, Kernel kernel, const Tensor&
     keep_old_value(op, args);
   SmallVector<Tensor, 2> saved(taping ? op.saved_tensors : 0);
   Tensor out = dest;
-  kernel(args.get(), &out, saved.empty() ? nullptr : saved.data());
+  if (kernel) kernel(args.get(), &out, saved.empty() ? nullptr : saved.data());
   mark_written(dest, op);
   if (taping) autograd::rebase_history(dest, make_node(op, args.get(), {&out, 1}, saved, needs));
 }
@@ -246,8 +250,8 @@ Tensor call_in_place(const OpInfo& op, const void* given) {
       op.infer(args.get(), metas);
       check_fits(metas[0], dest);
     }
-    if (kernel && op.infer && op.strided_out && metas[0].dtype == dest.dtype() &&
-        (!taping || op.grad)) {
+    if ((kernel || dest.is_meta()) && op.infer && op.strided_out &&
+        metas[0].dtype == dest.dtype() && (!taping || op.grad)) {
       write_direct(op, args, kernel, dest, taping ? in.needs : 0);
     } else {
       Results r;

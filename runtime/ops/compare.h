@@ -172,14 +172,14 @@ struct AllClose {
     bool equal_nan = false;
   };
   static constexpr std::string_view name = "allclose";
-  static constexpr std::string_view doc = "A 0-d bool: whether isclose holds everywhere.";
+  static constexpr std::string_view doc = "True or false: whether isclose holds everywhere.";
   static constexpr std::string_view example =
-      "rille.allclose(rille.tensor{1, 2}, rille.tensor{1, 2}):item()";
+      "rille.allclose(rille.tensor{1, 2}, rille.tensor{1, 2})";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor or number").number(),
       field("rtol", &Args::rtol, "relative to y"), field("atol", &Args::atol, "absolute"),
       field("equal_nan", &Args::equal_nan, "nan is close to nan")};
-  static constexpr bool differentiable = false;
+  static constexpr bool differentiable = false, truth = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
@@ -190,12 +190,12 @@ struct Equal {
     Tensor x, y;
   };
   static constexpr std::string_view name = "equal";
-  static constexpr std::string_view doc = "A 0-d bool: whether shapes and all values are the same.";
-  static constexpr std::string_view example =
-      "rille.equal(rille.tensor{1, 2}, rille.tensor{1, 2}):item()";
+  static constexpr std::string_view doc =
+      "True or false: whether shapes and all values are the same.";
+  static constexpr std::string_view example = "rille.equal(rille.tensor{1, 2}, rille.tensor{1, 2})";
   static constexpr auto fields =
       std::tuple{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor")};
-  static constexpr bool differentiable = false;
+  static constexpr bool differentiable = false, truth = true;
   static Meta infer(const Args& a) { return meta_of({}, DType::boolean, a.x); }
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);

@@ -372,9 +372,21 @@ Tensor Tensordot::compose(const Args& a) {
                       a.dims);
     for (int64_t d = 0; d < a.dims; ++d) x.push_back(a.x.rank() - a.dims + d), y.push_back(d);
   }
-  return contracted(a.x, a.y, x, y);
+  // A dim of size 1 meets each element of the other: the sum of them.
+  const auto summed = [](const Tensor& t, int64_t dim) {
+    return call<Sum>({.x = t, .dims = {dim}, .keepdim = true, .dtype = t.dtype()});
+  };
+  Tensor left = a.x, right = a.y;
+  for (int i = 0; i < x.size(); ++i) {
+    const int64_t n = left.size(x[i]), m = right.size(y[i]);
+    if (n == 1 && m != 1) right = summed(right, y[i]);
+    if (m == 1 && n != 1) left = summed(left, x[i]);
+  }
+  return contracted(left, right, x, y);
 }
 void Tensordot::samples(SampleList& s) {
+  add_sample<Tensordot>(
+      s, {.x = grid({1, 3}, -1, 1), .y = grid({2, 2}, -1, 2), .x_dims = {0}, .y_dims = {1}});
   add_sample<Tensordot>(s, {.x = grid({2, 3, 2}, -1, 1), .y = grid({3, 2, 2}, -1, 2)});
   add_sample<Tensordot>(s, {.x = grid({2, 3}, -1, 1), .y = grid({3, 2}, -1, 2), .dims = 1});
   add_sample<Tensordot>(s, {.x = grid({2}, -1, 1), .y = grid({3}, -1, 2), .dims = 0});

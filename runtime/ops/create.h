@@ -4,60 +4,43 @@
 
 namespace rille {
 
-/// Where a tensor of a shape is made: the fields that all of these share.
-struct Zeros {
+/// What is made of nothing but a shape.
+struct Made {
   struct Args {
     Sizes shape;
     std::optional<DType> dtype = {};
     std::optional<Device> device = {};
   };
+  static constexpr auto fields =
+      std::tuple{field("shape", &Args::shape, "sizes"),
+                 field("dtype", &Args::dtype, "default: the default dtype"),
+                 field("device", &Args::device, "default: the default device")};
+  static constexpr bool method = false;
+};
+
+struct Zeros : Made {
   static constexpr std::string_view name = "zeros";
   static constexpr std::string_view doc = "A tensor of that shape, every element 0.";
   static constexpr std::string_view example = "rille.zeros(2, 3)";
-  static constexpr auto fields =
-      std::tuple{field("shape", &Args::shape, "sizes"),
-                 field("dtype", &Args::dtype, "default: the default dtype"),
-                 field("device", &Args::device, "default: the default device")};
-  static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
 };
 
-struct Ones {
-  struct Args {
-    Sizes shape;
-    std::optional<DType> dtype = {};
-    std::optional<Device> device = {};
-  };
+struct Ones : Made {
   static constexpr std::string_view name = "ones";
   static constexpr std::string_view doc = "A tensor of that shape, every element 1.";
   static constexpr std::string_view example = "rille.ones(2, 3, { dtype = 'i64' })";
-  static constexpr auto fields =
-      std::tuple{field("shape", &Args::shape, "sizes"),
-                 field("dtype", &Args::dtype, "default: the default dtype"),
-                 field("device", &Args::device, "default: the default device")};
-  static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
 };
 
-struct Empty {
-  struct Args {
-    Sizes shape;
-    std::optional<DType> dtype = {};
-    std::optional<Device> device = {};
-  };
+struct Empty : Made {
   static constexpr std::string_view name = "empty";
   static constexpr std::string_view doc =
       "A tensor of that shape with whatever its memory held before.";
   static constexpr std::string_view example = "rille.empty(2, 3):fill_(1)";
-  static constexpr auto fields =
-      std::tuple{field("shape", &Args::shape, "sizes"),
-                 field("dtype", &Args::dtype, "default: the default dtype"),
-                 field("device", &Args::device, "default: the default device")};
-  static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
@@ -86,37 +69,31 @@ struct Full {
 
 // ---- in the image of another -------------------------------------------------------------------
 
-struct ZerosLike {
+struct MadeLike {
   struct Args {
     Tensor x;
     std::optional<DType> dtype = {};
     std::optional<Device> device = {};
   };
-  static constexpr std::string_view name = "zeros_like";
-  static constexpr std::string_view doc = "Zeros in the shape of x.";
-  static constexpr std::string_view example = "rille.zeros_like(rille.ones(2))";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "gives shape, dtype and device"),
                                             field("dtype", &Args::dtype, "default: that of x"),
                                             field("device", &Args::device, "default: that of x")};
   static constexpr bool differentiable = false;
+};
+
+struct ZerosLike : MadeLike {
+  static constexpr std::string_view name = "zeros_like";
+  static constexpr std::string_view doc = "Zeros in the shape of x.";
+  static constexpr std::string_view example = "rille.zeros_like(rille.ones(2))";
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
 };
 
-struct OnesLike {
-  struct Args {
-    Tensor x;
-    std::optional<DType> dtype = {};
-    std::optional<Device> device = {};
-  };
+struct OnesLike : MadeLike {
   static constexpr std::string_view name = "ones_like";
   static constexpr std::string_view doc = "Ones in the shape of x.";
   static constexpr std::string_view example = "rille.ones_like(rille.zeros(2))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "gives shape, dtype and device"),
-                                            field("dtype", &Args::dtype, "default: that of x"),
-                                            field("device", &Args::device, "default: that of x")};
-  static constexpr bool differentiable = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
@@ -144,20 +121,11 @@ struct FullLike {
   static void samples(SampleList& s);
 };
 
-struct EmptyLike {
-  struct Args {
-    Tensor x;
-    std::optional<DType> dtype = {};
-    std::optional<Device> device = {};
-  };
+struct EmptyLike : MadeLike {
   static constexpr std::string_view name = "empty_like";
   static constexpr std::string_view doc =
       "A tensor in the shape of x with whatever its memory held before.";
   static constexpr std::string_view example = "rille.empty_like(rille.ones(2)):fill_(3)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "gives shape, dtype and device"),
-                                            field("dtype", &Args::dtype, "default: that of x"),
-                                            field("device", &Args::device, "default: that of x")};
-  static constexpr bool differentiable = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);

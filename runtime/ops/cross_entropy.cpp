@@ -89,7 +89,7 @@ template <class A>
 Targets targets_of(const A& a, DType wide) {
   Targets t;
   t.ignored = call<Eq>({.x = a.target, .y = Tensor::number(a.ignore)});
-  t.ids = masked_fill(cast(a.target, DType::i64), t.ignored, 0);
+  t.ids = call<MaskedFill>({cast(a.target, DType::i64), t.ignored, Tensor::number(int64_t{0})});
   t.weight = a.weight ? index_select(cast(*a.weight, wide), 0, t.ids)
                       : full(a.target.shape(), 1, wide, a.x.device());
   t.weight = masked_fill(t.weight, t.ignored, 0);

@@ -129,15 +129,31 @@ void Qr::samples(SampleList& s) {
 
 namespace {
 
-void eigen(const Tensor& given, const Tensor& values, const Tensor& vectors) {
+// The lower half is worked on: it is made of the half, or the halves, that count.
+void fold_halves(int64_t n, double* a, Half half) {
+  if (half == Half::L) return;
+  for (int64_t r = 0; r < n; ++r)
+    for (int64_t c = 0; c < r; ++c) {
+      const double upper = a[c * n + r];
+      a[r * n + c] = half == Half::U ? upper : (a[r * n + c] + upper) / 2;
+    }
+}
+
+// A symmetric gradient, given to the half that was read.
+Tensor to_half(const Tensor& g, Half half) {
+  if (half == Half::both) return g;
+  if (half == Half::L) return call<Tril>({.x = g}) + call<Tril>({.x = g, .k = -1});
+  return call<Triu>({.x = g}) + call<Triu>({.x = g, .k = 1});
+}
+
+void eigen(const Tensor& given, Half half, const Tensor& values, const Tensor& vectors) {
   const Tensor x = clone(in_f64(given));
   const int64_t n = x.size(-1);
   const Room d(values, 1);
   const Tensor basis = Tensor::empty(x.shape(), DType::f64);
   each_matrix(x, [&](int64_t i) {
     double *a = x.data_as<double>() + i * n * n, *v = basis.data_as<double>() + i * n * n;
-    for (int64_t r = 0; r < n; ++r)
-      for (int64_t c = 0; c < r; ++c) a[r * n + c] = (a[r * n + c] + a[c * n + r]) / 2;
+    fold_halves(n, a, half);
     cpu::eigen_symmetric(n, a, d.at(i), v);
   });
   copy_(values, d.t);
@@ -153,18 +169,19 @@ std::array<Meta, 2> Eigh::infer(const Args& a) {
 }
 void Eigh::cpu(const Args& a, Out& y) {
   const NoGrad quiet;
-  eigen(a.x, y.values, y.vectors);
+  eigen(a.x, a.half, y.values, y.vectors);
 }
 // dx = V (diag(dL) + (V^T dV) / (L_j - L_i)) V^T, of which the symmetric part counts.
 Eigh::Args Eigh::grad(const Back<Eigh>& b) {
   const Tensor &v = b.y.vectors, vt = transpose(v);
   const Tensor inner =
       divided(matmul(vt, b.dy.vectors), differences(b.y.values)) + diagonal_of(b.dy.values);
-  return {.x = symmetric(matmul(matmul(v, inner), vt))};
+  return {.x = to_half(symmetric(matmul(matmul(v, inner), vt)), b.a.half)};
 }
 void Eigh::samples(SampleList& s) {
   add_sample<Eigh>(s, {.x = sample_symmetric({3, 3})});
   add_sample<Eigh>(s, {.x = strided(sample_symmetric({2, 2, 2}))});
+  add_sample<Eigh>(s, {.x = grid({3, 3}, -1, 1.2), .half = Half::L});
   add_sample<Eigh>(s, {.x = grid({1, 1}, -1, 1)});
   add_sample<Eigh>(s, {.x = grid({0, 0}, -1, 1)});
 }
@@ -175,14 +192,15 @@ Meta Eigvalsh::infer(const Args& a) {
 }
 void Eigvalsh::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
-  eigen(a.x, y, {});
+  eigen(a.x, a.half, y, {});
 }
 Eigvalsh::Args Eigvalsh::grad(const Back<Eigvalsh>& b) {
-  const Tensor v = call<Eigh>({.x = b.a.x}).vectors;
-  return {.x = matmul(v * columns(b.dy), transpose(v))};
+  const Tensor v = call<Eigh>({b.a.x, b.a.half}).vectors;
+  return {.x = to_half(matmul(v * columns(b.dy), transpose(v)), b.a.half)};
 }
 void Eigvalsh::samples(SampleList& s) {
   add_sample<Eigvalsh>(s, {.x = sample_symmetric({2, 3, 3})});
+  add_sample<Eigvalsh>(s, {.x = grid({3, 3}, -1, 1.2), .half = Half::U});
   add_sample<Eigvalsh>(s, {.x = grid({0, 0}, -1, 1)});
 }
 

@@ -35,9 +35,14 @@ constexpr std::array<std::string_view, 3> names_of(Qr::Mode) {
   return {"reduced", "complete", "r"};
 }
 
+/// Which half of a matrix that should be symmetric is read.
+enum class Half { both, L, U };
+constexpr std::array<std::string_view, 3> names_of(Half) { return {"both", "L", "U"}; }
+
 struct Eigh {
   struct Args {
     Tensor x;
+    Half half = Half::both;
   };
   struct Out {
     Tensor values, vectors;
@@ -45,9 +50,11 @@ struct Eigh {
   static constexpr std::string_view name = "eigh";
   static constexpr std::string_view doc =
       "The ascending eigenvalues of symmetric matrices, and eigenvectors as columns; of x the "
-      "symmetric part is taken.";
+      "symmetric part is taken, or one half where UPLO names it.";
   static constexpr std::string_view example = "rille.eigh(rille.tensor{{2, 1}, {1, 2}})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[..., n, n]")};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "[..., n, n]"),
+                 field("UPLO", &Args::half, "'L' or 'U' reads that half only")};
   static constexpr std::array<std::string_view, 2> result_names{"values", "vectors"};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool saves_output = true;
@@ -60,11 +67,14 @@ struct Eigh {
 struct Eigvalsh {
   struct Args {
     Tensor x;
+    Half half = Half::both;
   };
   static constexpr std::string_view name = "eigvalsh";
   static constexpr std::string_view doc = "The ascending eigenvalues of symmetric matrices.";
   static constexpr std::string_view example = "rille.eigvalsh(rille.tensor{{2, 1}, {1, 2}})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[..., n, n]").saved()};
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "[..., n, n]").saved(),
+                 field("UPLO", &Args::half, "'L' or 'U' reads that half only")};
   static constexpr Autocast autocast = Autocast::f32;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);

@@ -112,11 +112,15 @@ Tensor AlphaDropout::compose(const Args& a) {
 void AlphaDropout::samples(SampleList& s) { samples_of<AlphaDropout>(s, {3, 4}); }
 
 Tensor FeatureAlphaDropout::compose(const Args& a) {
+  if (is_idle(a)) return a.x;
   if (a.x.rank() < 2)
     throw shape_error("'x' must be [n, channels, ...], got {}", to_string(a.x.shape())).of("x");
-  return is_idle(a) ? a.x : alpha_drop(a, channel_shape(a.x.shape(), 2));
+  return alpha_drop(a, channel_shape(a.x.shape(), 2));
 }
-void FeatureAlphaDropout::samples(SampleList& s) { samples_of<FeatureAlphaDropout>(s, {2, 3, 2}); }
+void FeatureAlphaDropout::samples(SampleList& s) {
+  samples_of<FeatureAlphaDropout>(s, {2, 3, 2});
+  add_sample<FeatureAlphaDropout>(s, {.x = grid({}, -1, 1), .training = false});
+}
 
 OpFamily family_dropout() {
   return list_ops(OpList<Dropout, DropoutDrawn, Dropout1d, Dropout2d, Dropout3d, AlphaDropout,

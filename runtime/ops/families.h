@@ -38,6 +38,7 @@ OpFamily family_norm();
 OpFamily family_order();
 OpFamily family_pool();
 OpFamily family_random();
+OpFamily family_rectifier();
 OpFamily family_reduce();
 OpFamily family_resize();
 OpFamily family_rounding();

@@ -4,11 +4,14 @@
 #include "cpu/indexing.h"
 #include "cpu/movement.h"
 #include "ops/cast.h"
+#include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/families.h"
 #include "ops/index_plan.h"
+#include "ops/reduce.h"
 #include "ops/register.h"
 #include "ops/scatter.h"
+#include "ops/select.h"
 #include "ops/slice.h"
 #include "ops/view.h"
 
@@ -83,19 +86,23 @@ void IndexSelect::samples(SampleList& s) {
 Meta Gather::infer(const Args& a) {
   const int dim = axis(a.dim.value, a.x.rank());
   check_integers(a.index);
-  check_index_fits(a.index, a.x, dim, "x");
+  // As in PyTorch: no ids fit anything, and a list of ids fits a single number.
+  const bool list_of_one = a.x.rank() == 0 && a.index.rank() == 1;
+  if (a.index.numel() > 0 && !list_of_one) check_index_fits(a.index, a.x, dim, "x");
   return meta_of(a.index.shape(), a.x.dtype(), a.x);
 }
 void Gather::cpu(const Args& a, Tensor& y) {
   const int dim = axis(a.dim.value, a.x.rank());
   if (a.x.rank() == 0) {
     checked_ids(a.index, 1, 0, false);
-    return cpu::copy_strided(y, a.x);
+    return cpu::copy_strided(y, expand(a.x, y.shape()));
   }
   if (y.numel() > 0)
     cpu::gather_lines(a.x, dim, checked_ids(a.index, a.x.shape()[dim], dim, false), y);
 }
 Gather::Args Gather::grad(const Back<Gather>& b) {
+  if (b.a.x.rank() == 0) return {.x = call<Sum>({.x = b.dy}), .dim = {}, .index = {}};
+  if (b.a.index.numel() == 0) return {.x = zeros_for(b.a.x, b.dy), .dim = {}, .index = {}};
   return {.x = scatter_add(zeros_for(b.a.x, b.dy), b.a.dim.value, b.a.index, b.dy),
           .dim = {},
           .index = {}};
@@ -105,11 +112,24 @@ void Gather::samples(SampleList& s) {
   add_sample<Gather>(s, {.x = strided(grid({3, 4}, -1, 1)), .dim = {-1}, .index = ids({2, 5}, 4)});
   add_sample<Gather>(s, {.x = grid({2, 3, 2}, -1, 1), .dim = {1}, .index = ids({2, 2, 1}, 3)});
   add_sample<Gather>(s, {.x = grid({}, -1, 1), .dim = {0}, .index = ids({}, 1)});
-  add_sample<Gather>(s, {.x = grid({3}, -1, 1), .dim = {0}, .index = ids({0}, 3)});
+  add_sample<Gather>(s, {.x = grid({}, -1, 1), .dim = {0}, .index = ids({2}, 1)});
+  add_sample<Gather>(s, {.x = grid({3}, -1, 1), .dim = {0}, .index = ids({2, 0}, 3)});
 }
 
+namespace {
+
+// Ids below 0 count from the end.
+Tensor from_front(const Tensor& given, int64_t n) {
+  const Tensor ids = cast(given, DType::i64);
+  const Tensor behind = call<Lt>({.x = ids, .y = Tensor::number(int64_t{0})});
+  return where(behind, ids + Tensor::number(n), ids);
+}
+
+}  // namespace
+
 Tensor TakeAlong::compose(const Args& a) {
-  if (!a.dim) return gather(reshape(a.x, {-1}), 0, reshape(a.index, {-1}));
+  check_integers(a.index);
+  if (!a.dim) return gather(reshape(a.x, {-1}), 0, from_front(reshape(a.index, {-1}), a.x.numel()));
   if (a.x.rank() != a.index.rank())
     throw shape_error("x has {} dims, index {}", a.x.rank(), a.index.rank()).of("x", "index");
   const int dim = axis(a.dim->value, a.x.rank());
@@ -119,12 +139,15 @@ Tensor TakeAlong::compose(const Args& a) {
     const Shape both = broadcast({x[d]}, {index[d]});
     x[d] = index[d] = both[0];
   }
-  return gather(expand(a.x, x), dim, expand(a.index, index));
+  return gather(expand(a.x, x), dim, expand(from_front(a.index, a.x.size(dim)), index));
 }
 void TakeAlong::samples(SampleList& s) {
   add_sample<TakeAlong>(s, {.x = grid({3, 4}, -1, 1), .index = ids({3, 2}, 4), .dim = Axis{1}});
   add_sample<TakeAlong>(s, {.x = grid({3, 1}, -1, 1), .index = ids({1, 2}, 3), .dim = Axis{0}});
   add_sample<TakeAlong>(s, {.x = grid({3, 2}, -1, 1), .index = ids({4}, 6)});
+  add_sample<TakeAlong>(
+      s,
+      {.x = grid({3}, -1, 1), .index = ids({2}, 3) - Tensor::number(int64_t{3}), .dim = Axis{0}});
 }
 
 Tensor Take::compose(const Args& a) { return index(reshape(a.x, {-1}), {a.index}); }

@@ -84,15 +84,17 @@ Tensor finish(const Tensor& losses, LossReduction r, DType d) {
   return cast(reduce_loss(losses, r), d);
 }
 
-void check_weight(const std::optional<Tensor>& weight, const Tensor& x, std::string_view what) {
-  if (!weight) return;
-  const Shape& w = weight->shape();
-  bool fits = weight->rank() <= x.rank();
-  for (int d = 1; fits && d <= weight->rank(); ++d)
-    fits = w[w.size() - d] == 1 || w[w.size() - d] == x.shape()[x.rank() - d];
+void check_broadcasts(const Tensor& t, const Tensor& x, std::string_view what) {
+  const Shape& s = t.shape();
+  bool fits = t.rank() <= x.rank();
+  for (int d = 1; fits && d <= t.rank(); ++d)
+    fits = s[s.size() - d] == 1 || s[s.size() - d] == x.shape()[x.rank() - d];
   if (!fits)
-    throw shape_error("'{}' must broadcast to {}, got {}", what, to_string(x.shape()), to_string(w))
+    throw shape_error("'{}' must broadcast to {}, got {}", what, to_string(x.shape()), to_string(s))
         .of("x", what);
+}
+void check_weight(const std::optional<Tensor>& weight, const Tensor& x, std::string_view what) {
+  if (weight) check_broadcasts(*weight, x, what);
 }
 
 // x and a target like it, and once more with a reduction of each kind.
@@ -319,7 +321,9 @@ Tensor variance(const GaussianNllLoss::Args& a, DType wide) {
 }  // namespace
 
 Tensor GaussianNllLoss::compose(const Args& a) {
-  const LossTerms t = loss_terms(a.x, a.target);
+  check_loss_input(a.x, "x");
+  check_broadcasts(a.target, a.x, "target");
+  const LossTerms t = loss_terms(a.x, expand(a.target, a.x.shape()));
   if (!(a.eps > 0)) throw arg_error("'eps' must be above 0, got {}", a.eps);
   Tensor var = variance(a, t.x.dtype());
   Tensor missing;
@@ -341,6 +345,8 @@ void GaussianNllLoss::samples(SampleList& s) {
   add_sample<GaussianNllLoss>(
       s, {.x = x, .target = target, .var = grid({2, 1}, 0.5, 2), .reduction = R::sum});
   add_sample<GaussianNllLoss>(s, {.x = x, .target = target, .var = Tensor::number(0.7)});
+  add_sample<GaussianNllLoss>(
+      s, {.x = x, .target = grid({2, 1}, 0.2, 1.4), .var = Tensor::number(0.7)});
 }
 
 Tensor SoftMarginLoss::compose(const Args& a) {

@@ -1,6 +1,7 @@
 // Losses beyond cross-entropy, each written in other ops. They compute in f32 (f64 where an
-// argument is f64) and check their arguments at the top. Shapes must be equal: what broadcasts by
-// accident is the commonest wrong loss. Those of distances and margins are in margin_loss.h.
+// argument is f64) and check their arguments at the top. Shapes must be equal unless a field says
+// otherwise: what broadcasts by accident is the commonest wrong loss. Those of distances and
+// margins are in margin_loss.h.
 #pragma once
 #include "ops/cross_entropy.h"
 
@@ -226,7 +227,7 @@ struct GaussianNllLoss {
       "rille.gaussian_nll_loss(rille.tensor{0.2, 0.5}, rille.tensor{0, 1}, rille.ones(2))";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any float tensor"),
-      field("target", &Args::target, "like x"),
+      field("target", &Args::target, "broadcasts to x"),
       field("var", &Args::var, "like x, or without its last dim, or that of size 1").number(),
       field("full", &Args::full, "adds log(2 * pi) / 2"),
       field("eps", &Args::eps, "least variance"),

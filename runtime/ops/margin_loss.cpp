@@ -135,16 +135,21 @@ void CosineEmbeddingLoss::samples(SampleList& s) {
 // The target's own term is left out: it would be margin^p.
 Tensor MultiMarginLoss::compose(const Args& a) {
   check_loss_input(a.x, "x");
-  if (a.x.rank() != 1 && a.x.rank() != 2)
+  if (a.x.rank() > 2)
     throw shape_error("'x' must be [n, classes] or [classes], got {}", to_string(a.x.shape()))
         .of("x");
   if (a.p != 1 && a.p != 2) throw arg_error("'p' must be 1 or 2, got {}", a.p);
-  const int64_t classes = a.x.size(-1);
+  const int64_t classes = a.x.rank() == 0 ? 1 : a.x.size(-1);
   check_class_weight(a.weight, classes);
   Shape rows = a.x.shape();
-  rows.erase(rows.size() - 1);
+  if (a.x.rank() > 0) rows.erase(rows.size() - 1);
   const DType d = a.x.dtype(), wide = wide_of(d);
-  const Tensor x = cast(a.x, wide), target = class_ids(a.target, rows), at = unsqueeze(target, -1);
+  // One row may have its target as a list of one.
+  if (a.x.rank() < 2 && a.target.shape() == Shape{1}) rows = {1};
+  const Tensor target = class_ids(a.target, rows), at = unsqueeze(target, -1);
+  Shape whole = rows;
+  whole.push_back(classes);
+  const Tensor x = reshape(cast(a.x, wide), whole);
   Tensor terms = at_least(a.margin - gather(x, -1, at) + x, 0);
   if (a.p == 2) terms = terms * terms;
   if (a.weight) {
@@ -165,6 +170,7 @@ void MultiMarginLoss::samples(SampleList& s) {
                                   .weight = grid({3}, 0.5, 1.5),
                                   .reduction = R::none});
   add_sample<MultiMarginLoss>(s, {.x = grid({3}, -1, 1), .target = ids({}, 3)});
+  add_sample<MultiMarginLoss>(s, {.x = grid({3}, -1, 1), .target = ids({1}, 3), .p = 2});
 }
 
 // ---- similarities

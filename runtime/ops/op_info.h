@@ -184,6 +184,7 @@ struct OpInfo {
   bool broadcasts = false;  // gradients are summed to the arguments' shapes by the tape
   bool differentiable = true;
   bool method = true;            // also t:name(...)
+  bool truth = false;            // its result is one true or false, which scripts get as such
   bool strided_out = false;      // the kernel can write into any strides
   std::string_view no_gradient;  // why there is none, where there is none
 

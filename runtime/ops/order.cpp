@@ -1,9 +1,11 @@
 #include "ops/order.h"
 
+#include "autograd/node.h"
 #include "core/fail.h"
 #include "cpu/sort.h"
 #include "ops/cast.h"
 #include "ops/compare.h"
+#include "ops/create.h"
 #include "ops/families.h"
 #include "ops/index.h"
 #include "ops/register.h"
@@ -141,6 +143,17 @@ Tensor between(const Tensor& low, const Tensor& high, const Tensor& weight) {
   return where(near_low, low + step * weight, high - step * (1 - weight));
 }
 
+// The weights, which grow with q by the number of steps between the elements that count: zeros of
+// that slope are added.
+Tensor moving_with(const Tensor& q, const Tensor& weight, const Tensor& lines, bool skip_nan) {
+  const Tensor valid = call<LogicalNot>({.x = call<IsNan>({.x = lines})});
+  const Tensor steps =
+      skip_nan ? cast(call<Sum>({.x = valid, .dims = {-1}, .keepdim = true}), weight.dtype()) - 1
+               : full({}, static_cast<double>(lines.size(-1) - 1), weight.dtype(), q.device());
+  const Tensor rank = cast(q, weight.dtype()) * steps;
+  return weight + (rank - autograd::detach(rank));
+}
+
 }  // namespace
 
 template <class O>
@@ -160,7 +173,9 @@ Tensor QuantileOf<O>::compose(const Args& a) {
   order.push_back(d);
   const Tensor lines = permute(x, order);
   const Tensor low = gather(lines, -1, at.low), high = gather(lines, -1, at.high);
-  const Tensor y = between(low, high, at.weight);
+  const bool slides = a.interpolation == Interpolation::linear && autograd::requires_grad(a.q);
+  const Tensor y =
+      between(low, high, slides ? moving_with(a.q, at.weight, lines, O::skip_nan) : at.weight);
   // The quantiles go from the last dim to the first; a single one has none.
   Shape out = reduced_shape(a.x.shape(), dim_set(dim_or_all(a.dim), a.x.rank()), a.keepdim);
   if (a.q.rank() == 0) return reshape(y, out);
@@ -181,6 +196,7 @@ void QuantileOf<O>::samples(SampleList& s) {
                          Interpolation::nearest})
     add_sample<O>(s, {.x = x, .q = Tensor::number(0.4), .dim = Axis{-1}, .interpolation = how});
   add_sample<O>(s, {.x = x, .q = several, .dim = Axis{0}});
+  add_sample<O>(s, {.x = x, .q = grid({2}, 0.2, 0.55), .dim = Axis{1}});
 }
 
 OpFamily family_order() {

@@ -98,18 +98,16 @@ void MaxPool::cpu(const Args& a, Tensor& y, Saved* s) {
 MaxPool::Args MaxPool::grad(const Back<MaxPool>& b) {
   return {.x = placed(b.dy, b.saved.ids, b.a)};
 }
+Tensor MaxPool::compose(const Args& a) { return call<MaxPoolIds>(a).values; }
 void MaxPool::samples(SampleList& s) { add_sample<MaxPool>(s, max_sample()); }
 
 std::array<Meta, 2> MaxPoolIds::infer(const Args& a) {
   const Meta m = resized_meta(a.x, a.out);
   return {m, meta_of(m.shape, DType::i64, a.x)};
 }
-void MaxPoolIds::cpu(const Args& a, Out& y, Saved* s) {
-  pool_max(a, y.values, y.ids);
-  if (s) s->ids = y.ids;
-}
+void MaxPoolIds::cpu(const Args& a, Out& y) { pool_max(a, y.values, y.ids); }
 MaxPoolIds::Args MaxPoolIds::grad(const Back<MaxPoolIds>& b) {
-  return {.x = placed(b.dy.values, b.saved.ids, b.a)};
+  return {.x = placed(b.dy.values, b.y.ids, b.a)};
 }
 void MaxPoolIds::samples(SampleList& s) { add_sample<MaxPoolIds>(s, max_sample()); }
 

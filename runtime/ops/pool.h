@@ -37,6 +37,7 @@ struct MaxPool : PoolBase {
       std::tuple_cat(std::tuple{field("x", &Args::x, "[..., in...]")}, window_fields<Args>());
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* s);
+  static Tensor compose(const Args& a);
   static Args grad(const Back<MaxPool>& b);
   static void samples(SampleList& s);
 };
@@ -46,16 +47,14 @@ struct MaxPoolIds : PoolBase {
   struct Out {
     Tensor values, ids;
   };
-  struct Saved {
-    Tensor ids;
-  };
   static constexpr std::string_view name = "max_pool_ids";
   static constexpr std::string_view doc =
       "The largest element of each window, and where it stands.";
   static constexpr auto fields = MaxPool::fields;
   static constexpr std::array<std::string_view, 2> result_names{"values", "ids"};
+  static constexpr bool saves_output = true;
   static std::array<Meta, 2> infer(const Args& a);
-  static void cpu(const Args& a, Out& y, Saved* s);
+  static void cpu(const Args& a, Out& y);
   static Args grad(const Back<MaxPoolIds>& b);
   static void samples(SampleList& s);
 };

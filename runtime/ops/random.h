@@ -8,44 +8,36 @@ namespace rille {
 // ---- from nothing
 // --------------------------------------------------------------------------------
 
-struct Rand {
+/// What is drawn into nothing but a shape.
+struct Drawn {
   struct Args {
     Sizes shape;
     std::optional<DType> dtype = {};
     std::optional<Device> device = {};
     Draw draw = {};
   };
-  static constexpr std::string_view name = "rand";
-  static constexpr std::string_view doc = "A tensor of that shape, uniform in [0, 1).";
-  static constexpr std::string_view example = "rille.rand(2, 3)";
   static constexpr auto fields =
       std::tuple{field("shape", &Args::shape, "sizes"),
                  field("dtype", &Args::dtype, "default: the default dtype"),
                  field("device", &Args::device, "default: the default device"),
                  field("draw", &Args::draw, "numbers")};
   static constexpr bool method = false;
+};
+
+struct Rand : Drawn {
+  static constexpr std::string_view name = "rand";
+  static constexpr std::string_view doc = "A tensor of that shape, uniform in [0, 1).";
+  static constexpr std::string_view example = "rille.rand(2, 3)";
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
 };
 
-struct Randn {
-  struct Args {
-    Sizes shape;
-    std::optional<DType> dtype = {};
-    std::optional<Device> device = {};
-    Draw draw = {};
-  };
+struct Randn : Drawn {
   static constexpr std::string_view name = "randn";
   static constexpr std::string_view doc =
       "A tensor of that shape, normal with mean 0 and deviation 1.";
   static constexpr std::string_view example = "rille.randn(2, 3)";
-  static constexpr auto fields =
-      std::tuple{field("shape", &Args::shape, "sizes"),
-                 field("dtype", &Args::dtype, "default: the default dtype"),
-                 field("device", &Args::device, "default: the default device"),
-                 field("draw", &Args::draw, "numbers")};
-  static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
@@ -147,41 +139,33 @@ struct RandomMask {
 // ---- shaped like a tensor
 // ------------------------------------------------------------------------
 
-struct RandLike {
+struct DrawnLike {
   struct Args {
     Tensor x;
     std::optional<DType> dtype = {};
     std::optional<Device> device = {};
     Draw draw = {};
   };
-  static constexpr std::string_view name = "rand_like";
-  static constexpr std::string_view doc = "A tensor shaped as x, uniform in [0, 1).";
-  static constexpr std::string_view example = "rille.rand_like(rille.zeros(2, 3))";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "gives shape, dtype and device"),
                                             field("dtype", &Args::dtype, "default: that of x"),
                                             field("device", &Args::device, "default: that of x"),
                                             field("draw", &Args::draw, "numbers")};
   static constexpr bool method = false, differentiable = false;
+};
+
+struct RandLike : DrawnLike {
+  static constexpr std::string_view name = "rand_like";
+  static constexpr std::string_view doc = "A tensor shaped as x, uniform in [0, 1).";
+  static constexpr std::string_view example = "rille.rand_like(rille.zeros(2, 3))";
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
-struct RandnLike {
-  struct Args {
-    Tensor x;
-    std::optional<DType> dtype = {};
-    std::optional<Device> device = {};
-    Draw draw = {};
-  };
+struct RandnLike : DrawnLike {
   static constexpr std::string_view name = "randn_like";
   static constexpr std::string_view doc =
       "A tensor shaped as x, normal with mean 0 and deviation 1.";
   static constexpr std::string_view example = "rille.randn_like(rille.zeros(2, 3))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "gives shape, dtype and device"),
-                                            field("dtype", &Args::dtype, "default: that of x"),
-                                            field("device", &Args::device, "default: that of x"),
-                                            field("draw", &Args::draw, "numbers")};
-  static constexpr bool method = false, differentiable = false;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

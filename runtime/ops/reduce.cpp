@@ -18,7 +18,7 @@ namespace rille {
 // ---- what reductions share --------------------------------------------------------------------
 
 uint32_t dim_set(const Axes& dims, int rank) {
-  if (dims.all) return (uint32_t{1} << rank) - 1;
+  if (dims.all || dims.list.empty()) return (uint32_t{1} << rank) - 1;
   uint32_t set = 0;
   for (const int64_t d : dims.list) {
     const int a = axis(d, rank);

@@ -7,7 +7,8 @@ namespace rille {
 
 // ---- what reductions share --------------------------------------------------------------------
 
-/// Dims as a set, one bit each. Throws E_INDEX, and E_ARG where one is named twice.
+/// Dims as a set, one bit each; none named are all. Throws E_INDEX, and E_ARG where one is named
+/// twice.
 uint32_t dim_set(const Axes& dims, int rank);
 /// The shape that remains of `x`.
 Shape reduced_shape(const Shape& x, uint32_t dims, bool keepdim);

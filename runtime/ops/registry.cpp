@@ -39,6 +39,7 @@ std::vector<const OpInfo*> collect() {
       family_order,           //
       family_pool,            //
       family_random,          //
+      family_rectifier,       //
       family_reduce,          //
       family_resize,          //
       family_rounding,        //

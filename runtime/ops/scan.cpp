@@ -180,6 +180,7 @@ Tensor trapezoids(const A& a) {
 Tensor Diff::compose(const Args& a) {
   if (a.n < 0) throw arg_error("'n' must not be negative, got {}", a.n);
   if (a.x.rank() == 0) throw shape_error("x needs at least one dim").of("x");
+  if (a.n == 0) return clone(a.x);
   std::vector<Tensor> parts;
   if (a.prepend) parts.push_back(*a.prepend);
   parts.push_back(a.x);
@@ -196,6 +197,7 @@ void Diff::samples(SampleList& s) {
   add_sample<Diff>(s, {.x = grid({4, 2}, -1, 1), .n = 2, .dim = {0}});
   add_sample<Diff>(
       s, {.x = grid({2, 3}, -1, 1), .prepend = grid({2, 1}, -2, 2), .append = grid({2, 2}, -2, 2)});
+  add_sample<Diff>(s, {.x = grid({2, 3}, -1, 1), .n = 0, .prepend = grid({2, 1}, -2, 2)});
 }
 
 template <class O>

@@ -141,7 +141,8 @@ struct Diff {
     std::optional<Tensor> prepend = {}, append = {};
   };
   static constexpr std::string_view name = "diff";
-  static constexpr std::string_view doc = "Differences of neighbours along a dim, n times over.";
+  static constexpr std::string_view doc =
+      "Differences of neighbours along a dim, n times over; x itself where n is 0.";
   static constexpr std::string_view example = "rille.diff(rille.tensor{1, 4, 9})";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any tensor"), field("n", &Args::n, "how often"),

@@ -35,20 +35,21 @@ local function limits(base, mapping, scale, random)
 end
 
 -- A result that reaches no leaf has the gradient zero, as torch's null has.
-local function compare_gradients(pack, case, mapping, outputs, leaves, scale)
+local function compare_gradients(pack, case, mapping, call, outputs, leaves, scale)
     for i, which in ipairs(case.differentiable) do
         if outputs[which + 1].requires_grad then
             outputs[which + 1]:backward(pack:get(case.cotangents[i]), { retain_graph = true })
         end
     end
     local wrong_there = mapping.wrong_there or {}
+    local part = mapping.part or function(_, _, gradient) return gradient end
     for i, leaf in ipairs(leaves) do
         local want = case.grads[i]
         if want and want ~= pack.null and not wrong_there[i] then
             local expected = pack:get(want)
             local got = leaf.tensor.grad or rille.zeros_like(expected)
-            local message = compare.difference("gradient " .. i, got, expected,
-                limits(kGradient, mapping, scale))
+            local message = compare.difference("gradient " .. i, part(call, i, got),
+                part(call, i, expected), limits(kGradient, mapping, scale))
             if message then
                 return message
             end
@@ -79,7 +80,7 @@ local function replay(pack, mapping, case)
         end
     end
     if case.differentiable and not random and not turned then
-        return compare_gradients(pack, case, mapping, outputs, leaves, scale)
+        return compare_gradients(pack, case, mapping, call, outputs, leaves, scale)
     end
 end
 

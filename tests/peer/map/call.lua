@@ -3,6 +3,7 @@
 -- A mapping is { run = function(call) -> results... } with, where needed, random = function(call):
 -- whether only shapes and dtypes can be compared; slack: a factor of the limits; sums: limits scale
 -- with the arguments too; wrong_there: the gradients, by position, that torch itself has wrong;
+-- part = function(call, position, gradient): the part of a gradient that has a meaning;
 -- either_sign: results may have the other sign.
 -- A call holds what torch was given, converted: call.args (n of them), call.kwargs; None is absent.
 -- Dims and positions in it still count from 0; `op` shifts them by the kind of the field they fill.
@@ -64,6 +65,9 @@ local function convert(field, value)
         return M.from_one(value)
     end
     if takes:find("^a number$") and is_tensor(value) then
+        if value:numel() ~= 1 then
+            M.not_mapped("several numbers as '%s'", field.name)
+        end
         return value:item()
     end
     return value
@@ -157,7 +161,7 @@ function M.op(name, how)
         end
         return M.invoke(info, values)
     end
-    return { run = run, random = how.random, slack = how.slack,
+    return { run = run, random = how.random, slack = how.slack, part = how.part,
         wrong_there = how.wrong_there, either_sign = how.either_sign, sums = how.sums }
 end
 

@@ -95,7 +95,17 @@ for torch, name in pairs {
     ["feature_alpha_dropout.with_train"] = "feature_alpha_dropout",
     ["feature_alpha_dropout.without_train"] = "feature_alpha_dropout",
 } do
-    map["nn.functional." .. torch] = op(name, { random = drawn, drop = { inplace = true } })
+    local function before(c)
+        if c.kwargs.training == nil and torch:find("alpha") then
+            c.kwargs.training = false -- torch's default of these two
+        end
+    end
+    local function random(c)
+        before(c)
+        return drawn(c)
+    end
+    map["nn.functional." .. torch] = op(name, { before = before, random = random,
+        drop = { inplace = true } })
 end
 
 return map

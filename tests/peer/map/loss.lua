@@ -17,12 +17,22 @@ for torch, name in pairs {
     map["nn.functional." .. torch] = op(name)
 end
 
+map["nn.functional.multilabel_soft_margin_loss"] = by(function(c)
+    local each = R.bce_with_logits_loss(c.args[1], c.args[2], { weight = c.kwargs.weight,
+        reduction = "none" })
+    local losses, reduction = R.mean(each, -1), c.kwargs.reduction or "mean"
+    return reduction == "none" and losses or R[reduction](losses)
+end)
+
 map["nn.functional.linear_cross_entropy"] = by(function(c)
     if c.args[2]:dim() ~= 2 then
         m.not_mapped("weights of more than two dims")
     end
-    local logits = R.linear(c.args[1], c.args[2])
-    return R.cross_entropy(logits, c.args[3], { reduction = c.kwargs.reduction })
+    local k = c.kwargs
+    local logits = R.linear(c.args[1], c.args[2], { bias = k.linear_bias })
+    return R.cross_entropy(logits, c.args[3], { reduction = k.reduction, weight = k.weight,
+        ignore = k.ignore_index, label_smoothing = k.label_smoothing })
 end)
+map["nn.functional.linear_cross_entropy"].sums = true
 
 return map

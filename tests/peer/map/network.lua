@@ -52,17 +52,28 @@ end)
 map["nn.functional.unfold"] = op("unfold2d")
 map["nn.functional.fold"] = op("fold2d")
 -- Bicubic weights are of both signs: what is left is small beside the terms.
-map["nn.functional.grid_sample"] = op("grid_sample", { sums = true })
+map["nn.functional.grid_sample"] = op("grid_sample", { sums = true, before = function(c)
+    if c.args[1]:dim() == 5 and c.kwargs.mode == "bicubic" then
+        m.not_mapped("bicubic volumes")
+    end
+end })
 -- Over one element the gradient is 0 but for rounding.
 map["nn.functional.layer_norm"] = op("layer_norm", { order = { "x", "shape", "weight", "bias" },
     sums = true, slack = 3 })
 map["nn.functional.rms_norm"] = op("rms_norm", { order = { "x", "shape", "weight", "eps" } })
-map["nn.functional.normalize"] = op("normalize")
+map["nn.functional.normalize"] = op("normalize", { sums = true })
 map["nn.functional.group_norm"] = op("group_norm")
 map["nn.functional.instance_norm"] = op("instance_norm")
-map["nn.functional.batch_norm"] = op("batch_norm")
+-- Of two values the gradient is 0 but for rounding.
+map["nn.functional.batch_norm"] = op("batch_norm", { sums = true, before = function(c)
+    if c.args[1]:dim() < 2 then
+        m.not_mapped("no dim of channels")
+    end
+end })
 map["nn.functional.local_response_norm"] = op("local_response_norm")
+-- Where one score outweighs the others, gradients are differences that leave only rounding.
 map["nn.functional.scaled_dot_product_attention"] = op("scaled_dot_product_attention", {
+    sums = true, slack = 3,
     random = function(c) return (c.kwargs.dropout_p or 0) > 0 end,
 })
 
@@ -112,6 +123,47 @@ map["native_layer_norm"] = by(function(c)
     local y = R.layer_norm(x, { weight = weight, bias = bias, eps = eps, shape = shape })
     return y, mean, R.rsqrt(R.add(var, eps))
 end)
+map["native_layer_norm"].sums = true
+map["native_group_norm"] = by(function(c)
+    local x, weight, bias, n, channels, length, groups, eps = table.unpack(c.args, 1, 8)
+    local rows = R.reshape(x, { n, groups, channels * length // groups })
+    local var, mean = R.var_mean(rows, { dims = 3, correction = 0 })
+    local y = R.group_norm(x, groups, { weight = weight, bias = bias, eps = eps })
+    return y, mean, R.rsqrt(R.add(var, eps))
+end, nil, 3)
+
+-- (x, weight, bias, running statistics, training, momentum, eps), with what backward would need:
+-- mean and scale of the batch, of which there are none but in training.
+local function native_batch_norm(x, weight, bias, mean, var, training, momentum, eps)
+    local y = R.batch_norm(x, { running_mean = mean, running_var = var, weight = weight,
+        bias = bias, training = training, momentum = momentum, eps = eps })
+    if not training then
+        return y, R.zeros(0), R.zeros(0)
+    end
+    local dims = { 1 }
+    for d = 3, x:dim() do
+        dims[#dims + 1] = d
+    end
+    local batch_var, batch_mean = R.var_mean(x:detach(), { dims = dims, correction = 0 })
+    return y, batch_mean, R.rsqrt(R.add(batch_var, eps))
+end
+for _, name in ipairs { "native_batch_norm", "_native_batch_norm_legit" } do
+    map[name] = by(function(c)
+        local x, weight, bias, mean, var, training, momentum, eps = table.unpack(c.args, 1, 8)
+        if type(mean) == "boolean" then -- the form without running statistics
+            mean, var, training, momentum, eps = nil, nil, mean, var, training
+        end
+        return native_batch_norm(x, weight, bias, mean, var, training, momentum, eps)
+    end)
+    map[name].sums = true
+end
+map["_batch_norm_with_update"] = by(function(c)
+    local x, weight, bias, mean, var, momentum, eps = table.unpack(c.args, 1, 7)
+    local y, batch_mean, scale = native_batch_norm(x, weight, bias, mean, var, true, momentum, eps)
+    return y, batch_mean, scale, R.zeros(0, { dtype = "u8" })
+end)
+map["_batch_norm_with_update"].sums = true
+
 map["torch.ops.aten._scaled_dot_product_flash_attention_for_cpu"] = by(function(c)
     local q, k, v = table.unpack(c.args)
     local scores = R.div(R.matmul(q, R.transpose(k)), math.sqrt(q:size(-1)))

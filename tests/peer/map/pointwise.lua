@@ -8,14 +8,21 @@ local map = m.each({}, {
     "digamma", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "frac", "isfinite",
     "isinf", "isnan", "lgamma", "log", "log10", "log1p", "log2", "logical_not", "logit",
     "nan_to_num", "neg", "positive", "rad2deg", "reciprocal", "rsqrt", "sigmoid", "sign", "sin",
-    "sinc", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "bitwise_not", "sgn",
+    "sinc", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "bitwise_not",
     "add", "sub", "mul", "rsub", "addcmul", "addcdiv", "atan2", "bitwise_and", "bitwise_or",
     "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "copysign", "eq", "ne", "lt", "le",
     "gt", "ge", "float_power", "floor_divide", "fmax", "fmin", "fmod", "gcd", "lcm", "heaviside",
     "hypot", "isclose", "ldexp", "lerp", "logaddexp", "logaddexp2", "logical_and", "logical_or",
     "logical_xor", "maximum", "minimum", "nextafter", "pow", "remainder", "xlogy", "clamp",
-    "clamp_min", "clamp_max", "clone", "contiguous", "masked_fill", "allclose", "equal",
+    "clamp_min", "clamp_max", "clone", "contiguous", "masked_fill",
 })
+
+for _, name in ipairs { "allclose", "equal" } do
+    local compared = op(name)
+    map[name] = by(function(c)
+        return R.full({}, compared.run(c) and 1 or 0, { dtype = "bool" })
+    end)
+end
 
 map["angle"] = op("angle")
 map["signbit"] = by(function(c)
@@ -33,7 +40,16 @@ map["fill"] = op("fill")
 map["alias_copy"] = op("clone")
 map["where"] = op("where", { order = { "x", "condition", "y" } })
 map["conj"] = by(function(c) return c.args[1] end)
+map["conj_physical"] = map["conj"]
 map["resolve_conj"] = map["conj"]
+map["sgn"] = op("sign")
+map["zero_"] = op("zeros_like")
+map["item"] = by(function(c)
+    local value = c.args[1]:item()
+    local truth = type(value) == "boolean"
+    return R.full({}, truth and (value and 1 or 0) or value, { dtype = c.args[1].dtype })
+end)
+map["hash_tensor"] = by(function() m.not_mapped("u64 is no dtype (api.md, Conventions)") end)
 map["resolve_neg"] = map["conj"]
 map["real"] = map["conj"]
 map["isposinf"] = by(function(c) return R.eq(c.args[1], math.huge) end)
@@ -63,6 +79,18 @@ for n = 0, 4 do
     map["polygamma.polygamma_n_" .. n] = op("polygamma", { order = { "x", "n" }, slack = 5 })
 end
 map["special.polygamma.special_polygamma_n_0"] = map["polygamma.polygamma_n_0"]
+
+map["special.entr"] = by(function(c) return R.neg(R.xlogy(c.args[1], c.args[1])) end)
+map["special.ndtr"] = by(function(c)
+    return R.mul(R.erfc(R.mul(c.args[1], -math.sqrt(0.5))), 0.5)
+end)
+map["special.xlog1py"] = by(function(c) return R.xlogy(c.args[1], R.add(c.args[2], 1)) end)
+map["isin"] = by(function(c)
+    local x, among = c.args[1], c.args[2]
+    local same = R.eq(R.unsqueeze(R.tensor(x), -1), R.flatten(R.tensor(among)))
+    local found = R.any(same, -1)
+    return c.kwargs.invert and R.logical_not(found) or found
+end)
 
 -- The logarithm of the multivariate gamma function, a sum of p ordinary ones.
 for _, p in ipairs { 1, 3, 5 } do

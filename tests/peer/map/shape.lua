@@ -9,7 +9,7 @@ local map = m.each({}, {
     "expand", "expand_as", "flatten", "flip", "hstack", "movedim", "narrow", "permute", "reshape",
     "roll", "rot90", "select", "select_scatter", "split", "squeeze", "stack",
     "swapaxes", "t", "tile", "transpose", "tril", "triu", "unbind", "unflatten", "unfold",
-    "unsqueeze", "view", "view_as", "vstack", "block_diag", "repeat_interleave",
+    "unsqueeze", "view", "view_as", "vstack", "block_diag",
 })
 
 for _, name in ipairs {
@@ -19,6 +19,9 @@ for _, name in ipairs {
     map[name .. "_copy"] = op(name, { after = m.contiguous })
 end
 
+map["as_strided.partial_views"] = by(function()
+    m.not_mapped("the memory behind a view is not in a pack")
+end)
 map["linalg.diagonal"] = op("diagonal", { before = function(c)
     c.kwargs.dim1 = c.kwargs.dim1 or -2
     c.kwargs.dim2 = c.kwargs.dim2 or -1
@@ -28,6 +31,8 @@ map["ravel"] = op("flatten")
 map["T"] = op("t")
 map["mT"] = op("transpose")
 map["mH"] = op("transpose")
+map["H"] = op("t")
+map["repeat_interleave"] = op("repeat_interleave", { drop = { output_size = true } })
 map["fliplr"] = op("flip", { fixed = { dims = 2 } })
 map["flipud"] = op("flip", { fixed = { dims = 1 } })
 map["split.list_args"] = op("split")
@@ -156,7 +161,7 @@ local function half_turn(sign)
                 dims[d] = d - 1
             end
         end
-        dims = m.from_one(dims)
+        dims = m.from_one(type(dims) == "number" and { dims } or dims)
         for i, d in ipairs(dims) do
             shifts[i] = sign * (x:size(d) // 2)
         end

@@ -58,6 +58,9 @@ TEST_CASE("padding in four ways") {
          {3, 0, 1, 2, 3, 0, 1, 7, 4, 5, 6, 7, 4, 5, 11, 8, 9, 10, 11, 8, 9, 3, 0, 1, 2, 3, 0, 1}});
   check(padded({0, 1, 2, 0}, Mode::replicate),
         {{5, 5}, {0, 1, 2, 3, 3, 0, 1, 2, 3, 3, 0, 1, 2, 3, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11, 11}});
+  // What is cut off is cut off first: the circle closes over what is left.
+  check(padded({-1, 2, 1, -1}, Mode::circular),
+        {{3, 5}, {5, 6, 7, 5, 6, 1, 2, 3, 1, 2, 5, 6, 7, 5, 6}});
   CHECK(code_of([&] { padded({4, 0}, Mode::reflect); }) == "E_SHAPE");
   CHECK(code_of([&] { padded({1}, Mode::constant); }) == "E_ARG");
 }

@@ -82,6 +82,14 @@ TEST_CASE("quantiles", "[order]") {
   check_values(by(Interpolation::higher), {1, 4, 8, 20});
   check_values(by(Interpolation::midpoint), {1, 3, 6, 14.5});
   check_values(by(Interpolation::nearest), {1, 4, 4, 9});
+  const auto slope = [](const Tensor& at) {
+    return gradient_of(
+        [](const Tensor& t) {
+          return call<NanQuantile>({.x = f64({1, 4, 9, 16, kNan}), .q = t});
+        },
+        at);
+  };
+  check_values(slope(f64({0.3, 0.6})), {9, 15});
   const Tensor rows = f64({1, kNan, 3, 2, 4, 6}, {2, 3});
   const Tensor half = Tensor::number(0.5);
   check_values(call<Quantile>({.x = rows, .q = half, .dim = Axis{1}}), {kNan, 4});

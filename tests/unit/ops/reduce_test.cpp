@@ -1,6 +1,7 @@
 #include "ops/reduce.h"
 
 #include "core/error.h"
+#include "ops/extreme.h"
 #include "unit/ops/values.h"
 
 using namespace rille;
@@ -99,8 +100,11 @@ TEST_CASE("reductions of nothing", "[reduce]") {
   CHECK(call<Sum>({.x = none, .dims = {1}}).shape() == Shape{0});
 }
 
-TEST_CASE("an empty list of dims reduces nothing", "[reduce]") {
-  check_values(call<Sum>({.x = f64({1, 2}), .dims = Axes(Dims())}), {1, 2});
+TEST_CASE("an empty list of dims is all of them", "[reduce]") {
+  const Tensor x = f64({1, 2, 3, 6}, {2, 2});
+  check_values(call<Sum>({.x = x, .dims = Axes(Dims())}), {12});
+  check_values(call<Amax>({.x = x, .dims = Axes(Dims())}), {6});
+  CHECK(call<Mean>({.x = x, .dims = Axes(Dims()), .keepdim = true}).shape() == Shape{1, 1});
 }
 
 TEST_CASE("what reductions refuse", "[reduce]") {

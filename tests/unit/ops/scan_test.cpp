@@ -54,6 +54,7 @@ TEST_CASE("logcumsumexp does not overflow", "[scan]") {
 TEST_CASE("differences and integrals", "[scan]") {
   check_values(call<Diff>({.x = f64({1, 4, 9, 16}), .n = 2}), {2, 2});
   CHECK(call<Diff>({.x = f64({1}), .n = 3}).numel() == 0);
+  check_values(call<Diff>({.x = f64({1, 4}), .n = 0, .prepend = f64({9})}), {1, 4});
   check_values(call<Trapezoid>({.y = f64({1, 4, 9}), .x = f64({1, 2, 4})}), {15.5});
   check_values(call<CumulativeTrapezoid>({.y = f64({1, 2, 3})}), {1.5, 4});
   CHECK_THROWS_AS(call<Trapezoid>({.y = f64({1, 2}), .x = f64({1, 2, 3})}), Error);

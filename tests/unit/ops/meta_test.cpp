@@ -1,0 +1,63 @@
+// Calls and backward passes on meta tensors: shapes flow, no value is looked at.
+#include <catch2/catch.hpp>
+
+#include "autograd/engine.h"
+#include "autograd/node.h"
+#include "core/error.h"
+#include "ops/op.h"
+
+using namespace rille;
+
+namespace {
+
+Tensor leaf_on_meta(const Tensor& t) {
+  if (t.is_number()) return t;
+  Meta m = t.meta();
+  m.device = Device{DeviceType::meta};
+  const Tensor leaf = Tensor::empty(m);
+  if (leaf.is_float()) autograd::set_requires_grad(leaf, true);
+  return leaf;
+}
+
+// Every gradient that there is has the shape of its leaf and stays on meta.
+void check_backward(const ArgBlock& given) {
+  const ArgBlock args = given.clone();
+  std::vector<Tensor> leaves, roots, seeds;
+  each_tensor(args.op(), args.get(), [&](size_t, Tensor& t) {
+    t = leaf_on_meta(t);
+    if (t.is_meta() && t.is_float()) leaves.push_back(t);
+  });
+  Results out;
+  call_erased(args.op(), args.get(), out);
+  for (const Tensor& y : out) {
+    if (!y.is_float() || !autograd::requires_grad(y)) continue;
+    roots.push_back(y);
+    seeds.push_back(Tensor::empty(y.meta()));
+  }
+  if (roots.empty()) return;
+  const std::vector<Tensor> grads = autograd::grad(roots, leaves, seeds, {.allow_unused = true});
+  for (size_t i = 0; i < grads.size(); ++i) {
+    if (!grads[i]) continue;
+    CHECK(grads[i].is_meta());
+    CHECK(grads[i].shape() == leaves[i].shape());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every op records and runs backward without values", "[meta]") {
+  for (const OpInfo* op : all_ops()) {
+    SampleList samples;
+    op->samples(samples);
+    for (size_t i = 0; i < samples.size(); ++i) {
+      INFO(op->name << ", sample " << i + 1);
+      try {
+        check_backward(samples[i].args);
+      } catch (const Error& e) {
+        // What depends on values, or has no gradient, says so.
+        const bool refused = e.code() == "E_NO_KERNEL" || e.code() == "E_NO_GRADIENT";
+        if (!refused) FAIL_CHECK(e.code() << " " << e.what());
+      }
+    }
+  }
+}
