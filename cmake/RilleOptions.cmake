@@ -39,7 +39,7 @@ elseif(RILLE_HARDENING)
   target_link_options(rille_options INTERFACE -Wl,-z,relro,-z,now)
 endif()
 
-# Hot loops are vectorised at -O3 whatever the preset. Not under a sanitizer: it checks what the code
+# Hot loops are vectorised at -O3 whatever the preset. Not under a sanitizer: it checks what code
 # does, and plain loops build in half the time (for the same reason ASan gets no RILLE_CLONES).
 set(RILLE_LOOP_OPTIONS -fopenmp-simd)
 if(NOT RILLE_SANITIZE)
