@@ -48,9 +48,26 @@ local function merged(mask, padding_mask)
   return mask and mask:logical_and(real) or real
 end
 
-local call_options = { { "mask" }, { "padding_mask" }, { "causal", false } }
+-- The output, and how much each position looked at each other one, averaged over the heads: it
+-- makes a matrix of all pairs, which attention otherwise never does.
+local function weighed(self, q, k, v, o, mask)
+  if o.causal then
+    local earlier = rille.causal_mask(q:size(3), { device = q.device })
+    mask = mask and mask:logical_and(earlier) or earlier
+  end
+  local scores = q:matmul(k:transpose(-1, -2)) / q:size(-1) ^ 0.5
+  if mask then scores = scores:masked_fill(mask:logical_not(), -math.huge) end
+  local weights = scores:softmax(-1)
+  local kept = rille.dropout(weights, { p = self.dropout, training = self.training })
+  return kept:matmul(v), kept:mean(2)
+end
 
--- (query, key, value) or (x) for self-attention; returns the output.
+local call_options = {
+  { "mask" }, { "padding_mask" }, { "causal", false }, { "need_weights", false },
+}
+
+-- (query, key, value) or (x) for self-attention; returns the output, and with need_weights the
+-- weights [batch, time, time of the keys].
 function MultiheadAttention:forward(query, key, value, options)
   if type(key) == "table" or key == nil then options, key, value = key, query, query end
   local o = read_options("MultiheadAttention", options, call_options)
@@ -59,13 +76,20 @@ function MultiheadAttention:forward(query, key, value, options)
   end
   local q = heads_of(self, project(self, query, 1))
   local k, v = heads_of(self, project(self, key, 2)), heads_of(self, project(self, value, 3))
-  local y = rille.scaled_dot_product_attention(q, k, v, {
-    mask = merged(o.mask, o.padding_mask), causal = o.causal,
-    dropout = self.training and self.dropout or 0,
-  })
+  local mask = merged(o.mask, o.padding_mask)
+  local y, weights
+  if o.need_weights then
+    y, weights = weighed(self, q, k, v, o, mask)
+  else
+    y = rille.scaled_dot_product_attention(q, k, v, {
+      mask = mask, causal = o.causal, dropout = self.training and self.dropout or 0,
+    })
+  end
   local b, _, t = y:size()
   y = self.out_proj(y:transpose(2, 3):reshape(b, t, self.width))
-  return self.batch_first and y or y:transpose(1, 2)
+  if not self.batch_first then y = y:transpose(1, 2) end
+  if weights then return y, weights end
+  return y
 end
 
 function MultiheadAttention:describe()
