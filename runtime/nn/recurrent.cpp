@@ -6,11 +6,13 @@
 #include "nn/init.h"
 #include "nn/register.h"
 #include "ops/activation.h"
+#include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/dropout.h"
 #include "ops/matmul.h"
 #include "ops/pointwise.h"
 #include "ops/recurrent.h"
+#include "ops/select.h"
 #include "ops/shape.h"
 #include "ops/slice.h"
 #include "ops/trig.h"
@@ -108,6 +110,26 @@ RecurrentState cell_step(RecurrentStep step, const Recurrence& w, const Tensor& 
   return step(input_gates(x, w), before, w);
 }
 
+// Whether each sequence still runs, at each time: [n, 1]; nothing where all run to the end.
+std::vector<Tensor> running(const Tensor& lengths, const Tensor& x) {
+  if (!lengths) return {};
+  const int64_t time = x.size(0), n = x.size(1);
+  if (lengths.dtype() != DType::i64 && lengths.dtype() != DType::i32)
+    throw dtype_error("'lengths' must be i64 or i32, got {}", name(lengths.dtype())).of("lengths");
+  if (lengths.shape() != Shape{n})
+    throw shape_error("'lengths' must have shape [{}], got {}", n, to_string(lengths.shape()))
+        .of("x", "lengths");
+  for (int64_t i = 0; i < n && !lengths.is_meta(); ++i)
+    if (lengths.at(i) < 0 || lengths.at(i) > static_cast<double>(time))
+      throw arg_error("'lengths' must be from 0 to {}, got {} at {}", time, lengths.at(i), i + 1)
+          .of("x", "lengths");
+  const Tensor steps = call<Arange>({.first = Tensor::number(int64_t{0}),
+                                     .last = Tensor::number(time - 1),
+                                     .device = x.device()});
+  const Tensor more = call<Gt>({.x = unsqueeze(lengths, 0), .y = unsqueeze(steps, 1)});
+  return call<Unbind>({.x = unsqueeze(more, -1)});
+}
+
 struct Scan {
   Tensor y;  // what was said at each time
   RecurrentState last;
@@ -115,13 +137,19 @@ struct Scan {
 
 // Runs one direction over x, [time, n, in].
 Scan scan(RecurrentStep step, const Recurrence& w, const Tensor& x, RecurrentState s,
-          bool reverse) {
+          const std::vector<Tensor>& runs, bool reverse) {
   const std::vector<Tensor> gates = call<Unbind>({.x = input_gates(x, w)});
   std::vector<Tensor> said(gates.size());
   for (size_t i = 0; i < gates.size(); ++i) {
     const size_t t = reverse ? gates.size() - 1 - i : i;
-    s = step(gates[t], s, w);
-    said[t] = s.h;
+    RecurrentState next = step(gates[t], s, w);
+    said[t] = next.h;
+    if (!runs.empty()) {
+      said[t] = where(runs[t], next.h, Tensor::number(0.0));
+      next.h = where(runs[t], next.h, s.h);
+      if (s.c) next.c = where(runs[t], next.c, s.c);
+    }
+    s = std::move(next);
   }
   return {stack(said), s};
 }
@@ -163,27 +191,31 @@ Slots Recurrent::tensors() {
   return out;
 }
 
-Recurrent::Result Recurrent::run(const Stacking& s, RecurrentStep step, Tensor x, Tensor h,
-                                 Tensor c) const {
+Recurrent::Result Recurrent::run(const Stacking& s, RecurrentStep step, Input in) const {
+  Tensor x = in.x;
   check_width(x, weights[0].weight_ih.size(1), 2, 3);
   const bool single = x.rank() == 2;
   if (single) {
     x = unsqueeze(x, 1);
-    if (h) h = unsqueeze(h, 1);
-    if (c) c = unsqueeze(c, 1);
+    if (in.h) in.h = unsqueeze(in.h, 1);
+    if (in.c) in.c = unsqueeze(in.c, 1);
   } else if (s.batch_first) {
     x = transpose(x, 0, 1);
   }
   if (x.size(0) == 0) throw shape_error("'x' must have a step of time at least").of("x");
+  const std::vector<Tensor> runs = running(in.lengths, x);
   const auto count = static_cast<int64_t>(weights.size());
-  const std::vector<Tensor> hs = call<Unbind>({state_of(h, {count, x.size(1), s.state}, x, "h")});
+  const auto begin = [&](const Tensor& given, int64_t size, std::string_view what) {
+    return call<Unbind>({state_of(given, {count, x.size(1), size}, x, what)});
+  };
+  const std::vector<Tensor> hs = begin(in.h, s.state, "h");
   std::vector<Tensor> cs(weights.size()), last_h, last_c;
-  if (s.cells) cs = call<Unbind>({state_of(c, {count, x.size(1), s.hidden}, x, "c")});
+  if (s.cells) cs = begin(in.c, s.hidden, "c");
   for (size_t i = 0; i < weights.size();) {
     std::vector<Tensor> sides;
     for (const bool reverse : {false, true}) {
       if (reverse && !second_reads_back) continue;
-      Scan done = scan(step, weights[i], x, {hs[i], cs[i]}, reverse);
+      Scan done = scan(step, weights[i], x, {hs[i], cs[i]}, runs, reverse);
       sides.push_back(done.y);
       last_h.push_back(done.last.h);
       if (s.cells) last_c.push_back(done.last.c);
@@ -202,16 +234,17 @@ Recurrent::Result Recurrent::run(const Stacking& s, RecurrentStep step, Tensor x
 RNN::RNN(const Options& o) : options(o) { make(o, 1, o.hidden); }
 RNN::Out RNN::forward(const Inputs& i) const {
   const Options& o = options;
-  const Result r = run({o.hidden, o.hidden, o.batch_first, false, o.dropout},
-                       step_of(o.nonlinearity), i.x, value_or_none(i.h), {});
+  const Result r =
+      run({o.hidden, o.hidden, o.batch_first, false, o.dropout}, step_of(o.nonlinearity),
+          {i.x, value_or_none(i.h), {}, value_or_none(i.lengths)});
   return {r.y, r.h};
 }
 
 GRU::GRU(const Options& o) : options(o) { make(o, 3, o.hidden); }
 GRU::Out GRU::forward(const Inputs& i) const {
   const Options& o = options;
-  const Result r = run({o.hidden, o.hidden, o.batch_first, false, o.dropout}, gru_step, i.x,
-                       value_or_none(i.h), {});
+  const Result r = run({o.hidden, o.hidden, o.batch_first, false, o.dropout}, gru_step,
+                       {i.x, value_or_none(i.h), {}, value_or_none(i.lengths)});
   return {r.y, r.h};
 }
 
@@ -225,7 +258,7 @@ LSTM::Out LSTM::forward(const Inputs& i) const {
   const Options& o = options;
   const Result r =
       run({o.hidden, o.proj_size ? o.proj_size : o.hidden, o.batch_first, true, o.dropout},
-          lstm_step, i.x, value_or_none(i.h), value_or_none(i.c));
+          lstm_step, {i.x, value_or_none(i.h), value_or_none(i.c), value_or_none(i.lengths)});
   return {r.y, r.h, r.c};
 }
 

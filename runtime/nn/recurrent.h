@@ -39,6 +39,9 @@ struct Recurrent {
   bool second_reads_back = false;   // every layer has two directions
   bool training = true;
 
+  struct Input {
+    Tensor x, h, c, lengths;  // all but x may be empty
+  };
   struct Result {
     Tensor y, h, c;  // the last states are [layers * directions, n, size]
   };
@@ -46,8 +49,7 @@ struct Recurrent {
   /// Draws the weights that the options ask for.
   template <class Options>
   void make(const Options& o, int64_t gates, int64_t state);
-  /// Without h or c they begin as zeros.
-  Result run(const Stacking& s, RecurrentStep step, Tensor x, Tensor h, Tensor c) const;
+  Result run(const Stacking& s, RecurrentStep step, Input in) const;
 };
 
 template <class Options>
@@ -69,6 +71,11 @@ constexpr auto recurrent_inputs() {
       field("x", &Inputs::x, "[time, n, in] or [time, in]"),
       field("h", &Inputs::h, "state before, [layers * directions, n, size]; default: zeros")};
 }
+/// Sequences of a batch may end early: y is zero from there on, and states stay.
+template <class Inputs>
+constexpr auto lengths_field() {
+  return std::tuple{field("lengths", &Inputs::lengths, "[n], steps of time of each sequence")};
+}
 
 struct RNN : Recurrent {
   struct Options {
@@ -82,7 +89,7 @@ struct RNN : Recurrent {
   };
   struct Inputs {
     Tensor x;
-    std::optional<Tensor> h = {};
+    std::optional<Tensor> h = {}, lengths = {};
   };
   struct Out {
     Tensor y, h;
@@ -92,7 +99,8 @@ struct RNN : Recurrent {
   static constexpr auto fields = std::tuple_cat(
       recurrent_fields<Options>(),
       std::tuple{field("nonlinearity", &Options::nonlinearity, "what a step ends with")});
-  static constexpr auto input_fields = recurrent_inputs<Inputs>();
+  static constexpr auto input_fields =
+      std::tuple_cat(recurrent_inputs<Inputs>(), lengths_field<Inputs>());
 
   Options options;
 
@@ -116,7 +124,8 @@ struct GRU : Recurrent {
       "Gated recurrent units along time: r, z = sigmoid(...), n = tanh(W_in x + b_in + r (W_hn h + "
       "b_hn)), h' = (1 - z) n + z h.";
   static constexpr auto fields = recurrent_fields<Options>();
-  static constexpr auto input_fields = recurrent_inputs<Inputs>();
+  static constexpr auto input_fields =
+      std::tuple_cat(recurrent_inputs<Inputs>(), lengths_field<Inputs>());
 
   Options options;
 
@@ -136,7 +145,7 @@ struct LSTM : Recurrent {
   };
   struct Inputs {
     Tensor x;
-    std::optional<Tensor> h = {}, c = {};
+    std::optional<Tensor> h = {}, c = {}, lengths = {};
   };
   struct Out {
     Tensor y, h, c;
@@ -150,7 +159,8 @@ struct LSTM : Recurrent {
       std::tuple{field("proj_size", &Options::proj_size, "size that h is projected to, unless 0")});
   static constexpr auto input_fields = std::tuple_cat(
       recurrent_inputs<Inputs>(),
-      std::tuple{field("c", &Inputs::c, "cells before, [layers * directions, n, hidden]")});
+      std::tuple{field("c", &Inputs::c, "cells before, [layers * directions, n, hidden]")},
+      lengths_field<Inputs>());
 
   Options options;
 
@@ -189,7 +199,10 @@ struct RNNCell {
     std::optional<Device> device = {};
     std::optional<DType> dtype = {};
   };
-  using Inputs = RNN::Inputs;
+  struct Inputs {
+    Tensor x;
+    std::optional<Tensor> h = {};
+  };
   static constexpr std::string_view name = "RNNCell";
   static constexpr std::string_view doc = "One step of an RNN.";
   static constexpr auto fields = std::tuple_cat(
@@ -207,7 +220,7 @@ struct RNNCell {
 
 struct GRUCell {
   using Options = CellOptions;
-  using Inputs = RNN::Inputs;
+  using Inputs = RNNCell::Inputs;
   static constexpr std::string_view name = "GRUCell";
   static constexpr std::string_view doc = "One step of a GRU.";
   static constexpr auto fields = cell_fields<Options>();
@@ -223,7 +236,10 @@ struct GRUCell {
 
 struct LSTMCell {
   using Options = CellOptions;
-  using Inputs = LSTM::Inputs;
+  struct Inputs {
+    Tensor x;
+    std::optional<Tensor> h = {}, c = {};
+  };
   struct Out {
     Tensor h, c;
   };

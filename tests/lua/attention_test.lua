@@ -43,6 +43,17 @@ t.test("weights on demand, with the same output", function()
   }, 1e-6)
 end)
 
+t.test("keys and values of other widths", function()
+  local attention = nn.MultiheadAttention(4, 2, { kdim = 3, vdim = 5, dtype = "f64" })
+  local y = fill(attention)(x, wave({ 2, 2, 3 }, 1.3), wave({ 2, 2, 5 }, 2.3))
+  t.near(flat(y), {
+    -0.1768431, 0.04793871, 0.7776102, 0.02085059, -0.1199595, 0.001462547, 0.8083084,
+    0.00947779, -0.1621246, 0.03584726, 0.7856773, 0.01773995, -0.1426437, 0.02446548, 0.7876448,
+    0.02541417, -0.1551065, 0.03831308, 0.7740125, 0.03725584, -0.1325965, 0.02340344, 0.7795989,
+    0.04163826,
+  }, 1e-6)
+end)
+
 t.test("encoder layers", function()
   local options = { feedforward = 6, dropout = 0.0, activation = "gelu", dtype = "f64" }
   t.near(flat(fill(nn.TransformerEncoderLayer(4, 2, options))(x)), {

@@ -213,6 +213,35 @@ t.test("LSTMCell", function()
   }, wave({ 2, 2 }, 2), wave({ 2, 2 }, 3))
 end)
 
+-- What PyTorch does to packed sequences, padded again.
+t.test("LSTM of two directions over sequences of different lengths", function()
+  local lengths = { lengths = rille.tensor({ 1, 3 }, { dtype = "i64" }) }
+  compare(nn.LSTM(3, 2, { bidirectional = true, dtype = "f64" }), { 3, 2, 3 }, {
+    out = {
+      {
+        -0.1421717, 0.06834091, -0.04242434, -0.3308118, 0.05013986, 0.08881225, -0.1376701,
+        -0.349804, 0, 0, 0, 0, -0.1054253, 0.09945348, -0.1016458, -0.3998681, 0, 0, 0, 0,
+        0.01131729, 0.2034308, -0.2305293, -0.1241749,
+      },
+      {
+        -0.1421717, 0.06834091, 0.01131729, 0.2034308, -0.04242434, -0.3308118, -0.1376701,
+        -0.349804,
+      },
+      {
+        -0.1829525, 0.1159516, 0.01908636, 0.2850718, -0.1388208, -0.6514333, -0.5758904,
+        -0.8531035,
+      },
+    },
+    dx = {
+      0.03064449, 0.3482503, 0.5020686, -0.3924189, -0.072017, 0.2822556, 0, 0, 0, -0.1557548,
+      -0.07243804, 0.04494746, 0, 0, 0, -0.1465602, -0.05505719, 0.06234003,
+    },
+    dp = {
+      0.8742387, 0.1131121, 1.329456, 1.329456, 2.518101, 1.805903, 5.751598, 5.751598,
+    },
+  }, lengths)
+end)
+
 t.test("names are PyTorch's, weights begin within 1 / sqrt(hidden)", function()
   local lstm = nn.LSTM(3, 4, { layers = 2, bidirectional = true })
   local names = {}
@@ -246,5 +275,8 @@ t.test("wrong shapes are told", function()
     { code = "E_SHAPE", op = "GRU", message = "the last of size 2" })
   t.error_like(function() gru(rille.ones(4, 1, 2), rille.ones(1, 2, 3)) end,
     { code = "E_SHAPE", message = "'h' must have shape [1, 1, 3], got [1, 2, 3]" })
+  local lengths = rille.tensor({ 5 }, { dtype = "i64" })
+  t.error_like(function() gru(rille.ones(4, 1, 2), { lengths = lengths }) end,
+    { code = "E_ARG", message = "'lengths' must be from 0 to 4, got 5 at 1" })
   t.error_like(function() nn.LSTM(2, 3, { proj_size = 3 }) end, { code = "E_ARG" })
 end)

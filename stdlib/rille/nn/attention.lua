@@ -1,6 +1,6 @@
 -- nn.MultiheadAttention(width, heads, options): attention with projections; names and
--- initialisation as in PyTorch (in_proj_weight, out_proj). Inputs are [batch, time, width] unless
--- batch_first = false.
+-- initialisation as in PyTorch (in_proj_weight, or one for each where keys are kdim or values vdim
+-- wide; out_proj). Inputs are [batch, time, width] unless batch_first = false.
 local rille = require "rille"
 local init = require "rille.nn.initialise"
 local layers = require "rille.nn.layers"
@@ -12,7 +12,8 @@ local fail = require "rille.fail"
 local MultiheadAttention = module.define "MultiheadAttention"
 
 local known = {
-  { "dropout", 0.0 }, { "bias", true }, { "batch_first", true }, { "device" }, { "dtype" },
+  { "dropout", 0.0 }, { "bias", true }, { "kdim" }, { "vdim" }, { "batch_first", true },
+  { "device" }, { "dtype" },
 }
 
 function MultiheadAttention:init(width, heads, options)
@@ -23,15 +24,27 @@ function MultiheadAttention:init(width, heads, options)
   local place = { device = o.device, dtype = o.dtype }
   self.width, self.heads, self.dropout = width, heads, o.dropout
   self.batch_first = o.batch_first
-  self.in_proj_weight = parameter.new(init.xavier_uniform_(rille.empty(3 * width, width, place)))
+  local function drawn(rows, columns)
+    return parameter.new(init.xavier_uniform_(rille.empty(rows, columns, place)))
+  end
+  if (o.kdim or width) == width and (o.vdim or width) == width then
+    self.in_proj_weight = drawn(3 * width, width)
+  else
+    self.q_proj_weight = drawn(width, width)
+    self.k_proj_weight = drawn(width, o.kdim or width)
+    self.v_proj_weight = drawn(width, o.vdim or width)
+  end
   if o.bias then self.in_proj_bias = parameter.new(rille.zeros(3 * width, place)) end
   self.out_proj = layers.Linear(width, width, { bias = o.bias, device = o.device, dtype = o.dtype })
   if o.bias then init.zeros_(self.out_proj.bias) end
 end
 
+local separate = { "q_proj_weight", "k_proj_weight", "v_proj_weight" }
+
 local function project(self, x, part)
   local first = (part - 1) * self.width + 1
-  local w, b = self.in_proj_weight:narrow(1, first, self.width), self.in_proj_bias
+  local w, b = self[separate[part]], self.in_proj_bias
+  if not w then w = self.in_proj_weight:narrow(1, first, self.width) end
   return rille.linear(x, w, b and b:narrow(1, first, self.width))
 end
 
