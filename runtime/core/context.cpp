@@ -2,7 +2,7 @@
 
 namespace rille {
 
-thread_local Context* Context::current_ = nullptr;
+constinit thread_local Context* Context::current_ = nullptr;
 
 Context& Context::fallback() {
   thread_local Context plain;

@@ -93,7 +93,8 @@ struct Context {
 
  private:
   static Context& fallback();
-  static thread_local Context* current_ __attribute__((tls_model("initial-exec")));
+  // constinit: no wrapper call at each use (and UBSan of g++ 12 mistakes the wrapper for null).
+  static constinit thread_local Context* current_ __attribute__((tls_model("initial-exec")));
 };
 
 /// Sets flags for a C++ scope and puts them back, on errors too.

@@ -9,7 +9,7 @@
 #endif
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(RILLE_NO_CLONES) && !defined(__CUDACC__)
+    !defined(RILLE_NO_CLONES) && !defined(__CUDACC__) && !defined(__SANITIZE_ADDRESS__)
 #define RILLE_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define RILLE_CLONES

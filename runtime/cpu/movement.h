@@ -33,7 +33,7 @@ class Walk {
  public:
   Walk(const Shape& sizes, const Strides* const (&strides)[N], int64_t begin = 0) : sizes_(sizes) {
     for (int k = 0; k < N; ++k) strides_[k] = *strides[k];
-    for (int d = sizes.size() - 1; d >= 0; --d) {
+    for (int d = sizes.size() - 1; d >= 0 && begin > 0; --d) {
       at_[d] = begin % sizes[d];
       begin /= sizes[d];
       for (int k = 0; k < N; ++k) offset[k] += at_[d] * strides_[k][d];
@@ -54,7 +54,7 @@ class Walk {
  private:
   Shape sizes_;
   Strides strides_[N];
-  int64_t at_[kMaxRank];
+  int64_t at_[kMaxRank] = {};
 };
 
 }  // namespace rille::cpu

@@ -125,9 +125,13 @@ class OpNode final : public autograd::Node {
     });
     for (Tensor& s : saved) take(s);
     if (!op_.saves_output) return;
+    const bool recording = Context::current().flags & kGrad;
     for (size_t i = 0; i < outs.size(); ++i) {
       take(outs[i]);
-      // With this node as its history a saved result takes part in second derivatives.
+      if (!recording) continue;
+      // With this node as its history a saved result takes part in second derivatives. A look of
+      // its own: what the node keeps must not hold the node.
+      outs[i] = outs[i].is_meta() ? outs[i].shell() : outs[i].alias();
       refs.fetch_add(1, std::memory_order_relaxed);
       autograd::set_history(outs[i], autograd::NodeRef(this), static_cast<uint32_t>(i));
     }
