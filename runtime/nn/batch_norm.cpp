@@ -1,9 +1,12 @@
 #include "nn/batch_norm.h"
 
+#include "core/context.h"
 #include "core/fail.h"
 #include "nn/init.h"
 #include "nn/register.h"
+#include "ops/arith.h"
 #include "ops/batch_norm.h"
+#include "ops/create.h"
 #include "ops/view.h"
 
 namespace rille::nn {
@@ -29,6 +32,8 @@ void ChannelNorm::make(const Options& o) {
   if (o.track_running_stats) {
     running_mean = constant_buffer(shape, 0, place_of(o));
     running_var = constant_buffer(shape, 1, place_of(o));
+    num_batches_tracked =
+        full({}, 0, DType::i64, o.device.value_or(Context::current().default_device));
   }
 }
 
@@ -45,8 +50,18 @@ Tensor BatchNorm<N>::forward(const Tensor& x) const {
                                  .weight = maybe(weight),
                                  .bias = maybe(bias),
                                  .training = training || !running_mean,
-                                 .momentum = options.momentum,
+                                 .momentum = count_batch(),
                                  .eps = options.eps});
+}
+
+// The share of this batch in the running statistics.
+template <int N>
+double BatchNorm<N>::count_batch() const {
+  const Tensor& count = num_batches_tracked;
+  if (!training || !count || count.is_meta()) return options.momentum;
+  const NoGrad quiet;
+  call_<Add>({.x = count, .y = Tensor::number(int64_t{1})});
+  return options.cumulative ? 1 / count.item() : options.momentum;
 }
 
 template <int N>

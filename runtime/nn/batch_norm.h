@@ -9,11 +9,13 @@ namespace rille::nn {
 /// What the layers of running statistics share.
 struct ChannelNorm {
   Tensor weight, bias, running_mean, running_var;  // [features]
+  Tensor num_batches_tracked;                      // i64, how many moved the statistics
   bool training = true;
 
   Slots tensors() {
     return {parameter("weight", weight), parameter("bias", bias),
-            buffer("running_mean", running_mean), buffer("running_var", running_var)};
+            buffer("running_mean", running_mean), buffer("running_var", running_var),
+            buffer("num_batches_tracked", num_batches_tracked)};
   }
   /// Makes the tensors that the options ask for.
   template <class Options>
@@ -25,7 +27,7 @@ struct BatchNorm : ChannelNorm {
   struct Options {
     int64_t features = 0;
     double eps = 1e-5, momentum = 0.1;
-    bool affine = true, track_running_stats = true;
+    bool affine = true, track_running_stats = true, cumulative = false;
     std::optional<Device> device = {};
     std::optional<DType> dtype = {};
   };
@@ -42,6 +44,7 @@ struct BatchNorm : ChannelNorm {
       field("momentum", &Options::momentum, "share of a batch in the running statistics"),
       field("affine", &Options::affine, "has weight and bias"),
       field("track_running_stats", &Options::track_running_stats, "keeps running statistics"),
+      field("cumulative", &Options::cumulative, "running statistics weigh all batches alike"),
       field("device", &Options::device, "default: the default device"),
       field("dtype", &Options::dtype, "default: the default dtype")};
 
@@ -49,6 +52,9 @@ struct BatchNorm : ChannelNorm {
 
   explicit BatchNorm(const Options& o);
   Tensor forward(const Tensor& x) const;
+
+ private:
+  double count_batch() const;
 };
 
 template <int N>

@@ -3,6 +3,7 @@
 #include "core/fail.h"
 #include "nn/init.h"
 #include "nn/register.h"
+#include "ops/arrange.h"
 #include "ops/conv.h"
 
 namespace rille::nn {
@@ -40,6 +41,25 @@ void draw(Layer& layer, const Shape& shape) {
   if (o.bias) layer.bias = uniform_parameter({o.out}, fan_bound(fan), place_of(o));
 }
 
+// Before and after each dim, the last one first, as `pad` takes them.
+template <int N, class Options>
+Counts pads_of(const Options& o) {
+  Counts pads;
+  for (int d = N - 1; d >= 0; --d) {
+    const bool same = o.padding.word == Padding::Word::same;
+    const PerDim sizes(o.padding.list);
+    const int64_t both = same ? o.dilation[d] * (o.kernel[d] - 1) : 2 * sizes[d];
+    pads.list.push_back(both / 2);
+    pads.list.push_back(both - both / 2);
+  }
+  return pads;
+}
+
+Pad::Mode pad_mode(PaddingMode mode) {
+  if (mode == PaddingMode::reflect) return Pad::Mode::reflect;
+  return mode == PaddingMode::replicate ? Pad::Mode::replicate : Pad::Mode::circular;
+}
+
 }  // namespace
 
 template <int N>
@@ -51,7 +71,11 @@ template <int N>
 Tensor Conv<N>::forward(const Tensor& x) const {
   using Op = std::conditional_t<N == 1, Conv1d, std::conditional_t<N == 2, Conv2d, Conv3d>>;
   const Options& o = options;
-  return call<Op>({x, weight, maybe(bias), o.stride, o.padding, o.dilation, o.groups});
+  if (o.padding_mode == PaddingMode::zeros || o.padding.word == Padding::Word::valid)
+    return call<Op>({x, weight, maybe(bias), o.stride, o.padding, o.dilation, o.groups});
+  const Tensor padded =
+      call<Pad>({.x = x, .pads = pads_of<N>(o), .mode = pad_mode(o.padding_mode)});
+  return call<Op>({padded, weight, maybe(bias), o.stride, Padding{0}, o.dilation, o.groups});
 }
 
 template <int N>

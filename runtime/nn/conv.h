@@ -5,6 +5,12 @@
 
 namespace rille::nn {
 
+/// What stands around an image.
+enum class PaddingMode { zeros, reflect, replicate, circular };
+constexpr std::array<std::string_view, 4> names_of(PaddingMode) {
+  return {"zeros", "reflect", "replicate", "circular"};
+}
+
 template <int N>
 struct Conv {
   struct Options {
@@ -14,23 +20,25 @@ struct Conv {
     PerDim dilation = {1};
     int64_t groups = 1;
     bool bias = true;
+    PaddingMode padding_mode = PaddingMode::zeros;
     std::optional<Device> device = {};
     std::optional<DType> dtype = {};
   };
   static constexpr std::string_view name = N == 1 ? "Conv1d" : N == 2 ? "Conv2d" : "Conv3d";
   static constexpr std::string_view doc =
       "The convolution (cross-correlation) of x with trained kernels.";
-  static constexpr auto fields =
-      std::tuple{field("in", &Options::in, "channels of x").required(),
-                 field("out", &Options::out, "channels of the result").required(),
-                 field("kernel", &Options::kernel, "sizes of a kernel").required(),
-                 field("stride", &Options::stride, "from window to window"),
-                 field("padding", &Options::padding, "zeros on both sides, 'same' or 'valid'"),
-                 field("dilation", &Options::dilation, "from element to element of a window"),
-                 field("groups", &Options::groups, "of channels that don't mix"),
-                 field("bias", &Options::bias, "adds a number for each channel"),
-                 field("device", &Options::device, "default: the default device"),
-                 field("dtype", &Options::dtype, "default: the default dtype")};
+  static constexpr auto fields = std::tuple{
+      field("in", &Options::in, "channels of x").required(),
+      field("out", &Options::out, "channels of the result").required(),
+      field("kernel", &Options::kernel, "sizes of a kernel").required(),
+      field("stride", &Options::stride, "from window to window"),
+      field("padding", &Options::padding, "what is added on both sides, 'same' or 'valid'"),
+      field("dilation", &Options::dilation, "from element to element of a window"),
+      field("groups", &Options::groups, "of channels that don't mix"),
+      field("bias", &Options::bias, "adds a number for each channel"),
+      field("padding_mode", &Options::padding_mode, "what padding is made of"),
+      field("device", &Options::device, "default: the default device"),
+      field("dtype", &Options::dtype, "default: the default dtype")};
 
   Options options;
   Tensor weight, bias;  // [out, in / groups, kernel...], [out]

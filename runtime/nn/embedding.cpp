@@ -36,6 +36,21 @@ Tensor Embedding::forward(const Tensor& ids) const {
                                  .scale_by_frequency = o.scale_by_frequency});
 }
 
-LayerFamily layers_embedding() { return list_layers<Embedding>(); }
+EmbeddingBag::EmbeddingBag(const Options& o) : options(o), weight(table_of(o)) {}
+Tensor EmbeddingBag::forward(const Inputs& i) const {
+  const Options& o = options;
+  return call<rille::EmbeddingBag>({.ids = i.ids,
+                                    .weight = weight,
+                                    .offsets = i.offsets,
+                                    .mode = o.mode,
+                                    .per_sample_weights = i.per_sample_weights,
+                                    .padding = o.padding,
+                                    .max_norm = o.max_norm,
+                                    .norm = o.norm,
+                                    .scale_by_frequency = o.scale_by_frequency,
+                                    .include_last_offset = o.include_last_offset});
+}
+
+LayerFamily layers_embedding() { return list_layers<Embedding, EmbeddingBag>(); }
 
 }  // namespace rille::nn

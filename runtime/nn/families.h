@@ -12,5 +12,6 @@ LayerFamily layers_conv();
 LayerFamily layers_linear();
 LayerFamily layers_embedding();
 LayerFamily layers_norm();
+LayerFamily layers_recurrent();
 
 }  // namespace rille::nn

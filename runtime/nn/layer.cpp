@@ -20,8 +20,8 @@ std::string layer_text(const LayerInfo& info, const void* options) {
 std::span<const LayerInfo* const> all_layers() {
   static const LayerFamily all = [] {
     LayerFamily out;
-    for (LayerFamily (*family)() :
-         {layers_linear, layers_embedding, layers_norm, layers_batch_norm, layers_conv}) {
+    for (LayerFamily (*family)() : {layers_linear, layers_embedding, layers_norm, layers_batch_norm,
+                                    layers_conv, layers_recurrent}) {
       const LayerFamily part = family();
       out.insert(out.end(), part.begin(), part.end());
     }

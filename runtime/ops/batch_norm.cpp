@@ -1,12 +1,15 @@
 #include "ops/batch_norm.h"
 
 #include "core/fail.h"
+#include "ops/arrange.h"
+#include "ops/binary.h"
 #include "ops/cast.h"
 #include "ops/families.h"
 #include "ops/math.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
 #include "ops/register.h"
+#include "ops/slice.h"
 #include "ops/view.h"
 
 namespace rille {
@@ -202,8 +205,31 @@ void InstanceNorm::samples(SampleList& s) {
   add_sample<InstanceNorm>(s, {.x = grid({0, 3, 2}, -2, 2)});
 }
 
+// Zeros stand for the channels that are missing at both ends.
+Tensor LocalResponseNorm::compose(const Args& a) {
+  check_input(a.x, 3);
+  if (a.size < 1) throw arg_error("'size' must be at least 1, got {}", a.size);
+  const DType d = a.x.dtype();
+  const Tensor x = cast(a.x, d == DType::f64 ? d : DType::f32);
+  std::vector<int64_t> pads(static_cast<size_t>(2 * (x.rank() - 2)), 0);
+  pads.push_back(a.size / 2);
+  pads.push_back((a.size - 1) / 2);
+  const Tensor windows =
+      call<Unfold>({.x = pad(x * x, pads), .dim = {1}, .size = a.size, .step = 1});
+  const Tensor mean = call<Mean>({.x = windows, .dims = {-1}});
+  const Tensor scale = call<Pow>({.x = mean * a.alpha + a.k, .y = Tensor::number(a.beta)});
+  return cast(x / scale, d);
+}
+void LocalResponseNorm::samples(SampleList& s) {
+  add_sample<LocalResponseNorm>(s, {.x = grid({2, 4, 3}, -1, 1.2), .size = 3, .alpha = 0.7});
+  add_sample<LocalResponseNorm>(
+      s, {.x = strided(grid({1, 3, 2, 2}, -1, 1.2)), .size = 2, .alpha = 1, .beta = 0.5, .k = 2});
+  add_sample<LocalResponseNorm>(s, {.x = grid({1, 2, 2}, -1, 1.2), .size = 5, .alpha = 1});
+  add_sample<LocalResponseNorm>(s, {.x = grid({0, 3, 2}, -1, 1), .size = 2});
+}
+
 OpFamily family_batch_norm() {
-  return list_ops(OpList<BatchNorm, GroupNorm, InstanceNorm>{}, "norm");
+  return list_ops(OpList<BatchNorm, GroupNorm, InstanceNorm, LocalResponseNorm>{}, "norm");
 }
 
 }  // namespace rille

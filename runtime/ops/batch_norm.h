@@ -82,4 +82,24 @@ struct InstanceNorm {
   static void samples(SampleList& s);
 };
 
+struct LocalResponseNorm {
+  struct Args {
+    Tensor x;
+    int64_t size = 1;
+    double alpha = 1e-4, beta = 0.75, k = 1;
+  };
+  static constexpr std::string_view name = "local_response_norm";
+  static constexpr std::string_view doc =
+      "x / (k + alpha * mean of x^2 over `size` neighbouring channels)^beta.";
+  static constexpr std::string_view example = "rille.local_response_norm(rille.ones(1, 4, 2), 3)";
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "[n, channels, ...]"),
+      field("size", &Args::size, "channels in a window").required(),
+      field("alpha", &Args::alpha, "factor of the mean"), field("beta", &Args::beta, "the power"),
+      field("k", &Args::k, "added to the mean")};
+  static constexpr Autocast autocast = Autocast::f32;
+  static Tensor compose(const Args& a);
+  static void samples(SampleList& s);
+};
+
 }  // namespace rille

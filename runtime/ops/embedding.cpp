@@ -10,15 +10,19 @@
 #include "ops/index.h"
 #include "ops/reduce.h"
 #include "ops/register.h"
+#include "ops/scan.h"
 #include "ops/scatter.h"
+#include "ops/scatter_reduce.h"
 #include "ops/select.h"
+#include "ops/slice.h"
 #include "ops/view.h"
 
 namespace rille {
 namespace {
 
 // The padding id counted from 0; -1 where there is none.
-int64_t padding_of(const Embedding::Args& a) {
+template <class A>
+int64_t padding_of(const A& a) {
   if (!a.padding) return -1;
   const int64_t n = a.weight.size(0), p = *a.padding;
   if (p < -n || p >= n)
@@ -125,10 +129,134 @@ void EmbeddingGrad::samples(SampleList& s) {
   add_sample<EmbeddingGrad>(s, {grid({0, 2}, -1, 1), ids({0}, 4), 4});
 }
 
+// ---- bags --------------------------------------------------------------------------------------
+
+namespace {
+
+void check_offsets(const EmbeddingBag::Args& a) {
+  const Tensor& offsets = *a.offsets;
+  if (a.ids.rank() != 1)
+    throw shape_error("'ids' of bags with offsets must be [n], got {}", to_string(a.ids.shape()))
+        .of("ids", "offsets");
+  if (offsets.dtype() != DType::i64 && offsets.dtype() != DType::i32)
+    throw dtype_error("'offsets' must be i64 or i32, got {}", name(offsets.dtype())).of("offsets");
+  if (offsets.rank() != 1 || (a.include_last_offset && offsets.size(0) == 0))
+    throw shape_error("'offsets' must be [bags], got {}", to_string(offsets.shape())).of("offsets");
+  if (offsets.is_meta()) return;
+  int64_t before = 0;
+  for (int64_t i = 0; i < offsets.numel(); ++i) {
+    const auto at = static_cast<int64_t>(offsets.at(i));
+    if (at < before || at > a.ids.numel() || (i == 0 && at != 0))
+      throw arg_error("'offsets' must rise from 0 to at most {}, got {} at {}", a.ids.numel(), at,
+                      i + 1)
+          .of("ids", "offsets");
+    before = at;
+  }
+}
+
+void check_bags(const EmbeddingBag::Args& a) {
+  if (a.offsets) {
+    check_offsets(a);
+  } else if (a.ids.rank() != 2) {
+    throw shape_error("'ids' must be [bags, n], or [n] with offsets, got {}",
+                      to_string(a.ids.shape()))
+        .of("ids");
+  }
+  if (!a.per_sample_weights) return;
+  if (a.mode != EmbeddingBag::Mode::sum)
+    throw arg_error("'per_sample_weights' need mode 'sum', got '{}'",
+                    names_of(a.mode)[static_cast<size_t>(a.mode)]);
+  if (a.per_sample_weights->shape() != a.ids.shape())
+    throw shape_error("'per_sample_weights' must have the shape of 'ids', {}, got {}",
+                      to_string(a.ids.shape()), to_string(a.per_sample_weights->shape()))
+        .of("ids", "per_sample_weights");
+}
+
+// The bag of each position. Offsets count as steps: behind k of them (the first aside) lies bag k.
+Tensor bags_of(const EmbeddingBag::Args& a, int64_t bags) {
+  const int64_t n = a.ids.numel();
+  const Device device = a.ids.device();
+  if (!a.offsets) {
+    const Tensor each = call<Arange>(
+        {.first = Tensor::number(int64_t{0}), .last = Tensor::number(bags - 1), .device = device});
+    return reshape(expand(unsqueeze(each, 1), a.ids.shape()), {n});
+  }
+  const int64_t steps = a.offsets->size(0) - 1;
+  const Tensor zeros = full({n + 1}, 0, DType::i64, device);
+  if (steps <= 0) return narrow(zeros, 0, 0, n);
+  const Tensor at = cast(narrow(*a.offsets, 0, 1, steps), DType::i64);
+  const Tensor marks = index_add(zeros, 0, at, full({steps}, 1, DType::i64, device));
+  return narrow(call<Cumsum>({.x = marks, .dim = {0}}), 0, 0, n);
+}
+
+Tensor largest_of(const Tensor& rows, const Tensor& bags, const Tensor& none) {
+  return call<ScatterReduce>({.x = none,
+                              .dim = {0},
+                              .index = expand(unsqueeze(bags, 1), rows.shape()),
+                              .source = rows,
+                              .reduce = ScatterReduce::Reduce::amax,
+                              .include_self = false});
+}
+
+}  // namespace
+
+// What is padding, or lies behind the last bag, falls into one more bag, which is cut off.
+Tensor EmbeddingBag::compose(const Args& a) {
+  check_bags(a);
+  const Tensor ids = flat_ids(a.ids);
+  Tensor rows = call<Embedding>({.ids = ids,
+                                 .weight = a.weight,
+                                 .padding = a.padding,
+                                 .max_norm = a.max_norm,
+                                 .norm = a.norm,
+                                 .scale_by_frequency = a.scale_by_frequency});
+  const int64_t count =
+      a.offsets ? a.offsets->size(0) - (a.include_last_offset ? 1 : 0) : a.ids.size(0);
+  Tensor bags = bags_of(a, count);
+  if (a.padding)
+    bags = where(call<Eq>({.x = ids, .y = Tensor::number(padding_of(a))}), Tensor::number(count),
+                 bags);
+  if (a.per_sample_weights)
+    rows = rows * unsqueeze(reshape(*a.per_sample_weights, {ids.numel()}), 1);
+  const Tensor none = full({count + 1, a.weight.size(1)}, 0, rows.dtype(), rows.device());
+  if (a.mode == Mode::max) return narrow(largest_of(rows, bags, none), 0, 0, count);
+  const Tensor sums = narrow(index_add(none, 0, bags, rows), 0, 0, count);
+  if (a.mode == Mode::sum) return sums;
+  const Tensor ones = full({ids.numel()}, 1, rows.dtype(), rows.device());
+  const Tensor counts = narrow(
+      index_add(full({count + 1}, 0, rows.dtype(), rows.device()), 0, bags, ones), 0, 0, count);
+  return sums / unsqueeze(call<Clamp>({.x = counts, .min = Tensor::number(1.0)}), 1);
+}
+void EmbeddingBag::samples(SampleList& s) {
+  const Tensor w = grid({4, 3}, -1, 1);
+  const auto starts = [](std::initializer_list<double> values) {
+    return Tensor::of(std::vector<double>(values), {static_cast<int64_t>(values.size())},
+                      DType::i64);
+  };
+  add_sample<EmbeddingBag>(s, {.ids = ids({2, 3}, 4), .weight = w});
+  add_sample<EmbeddingBag>(s, {.ids = ids({5}, 4),
+                               .weight = strided(w),
+                               .offsets = starts({0, 2, 2}),
+                               .mode = Mode::sum,
+                               .per_sample_weights = grid({5}, 0.5, 1.5)});
+  add_sample<EmbeddingBag>(s, {.ids = ids({6}, 4),
+                               .weight = w,
+                               .offsets = starts({0, 4, 5}),
+                               .mode = Mode::max,
+                               .padding = -2,
+                               .include_last_offset = true});
+  add_sample<EmbeddingBag>(
+      s, {.ids = ids({5}, 4), .weight = w, .offsets = starts({0, 2, 5}), .padding = 1});
+  add_sample<EmbeddingBag>(s, {.ids = ids({0, 3}, 4), .weight = w});
+  add_sample<EmbeddingBag>(s, {.ids = ids({0}, 4), .weight = w, .offsets = starts({0, 0})});
+}
+
 Tensor embedding(const Tensor& ids, const Tensor& weight) {
   return call<Embedding>({.ids = ids, .weight = weight});
 }
 
-OpFamily family_embedding() { return list_ops(OpList<Embedding, EmbeddingGrad>{}, "embedding"); }
+OpFamily family_embedding() {
+  return list_ops(OpList<Embedding, EmbeddingGrad, EmbeddingBag>{}, "embedding");
+}
 
 }  // namespace rille

@@ -2,6 +2,7 @@
 
 #include "core/fail.h"
 #include "core/shape.h"
+#include "ops/activation.h"
 #include "ops/cast.h"
 #include "ops/compare.h"
 #include "ops/create.h"
@@ -11,6 +12,7 @@
 #include "ops/math.h"
 #include "ops/reduce.h"
 #include "ops/register.h"
+#include "ops/scan.h"
 #include "ops/scatter.h"
 #include "ops/select.h"
 #include "ops/view.h"
@@ -173,6 +175,65 @@ void MultiMarginLoss::samples(SampleList& s) {
   add_sample<MultiMarginLoss>(s, {.x = grid({3}, -1, 1), .target = ids({1}, 3), .p = 2});
 }
 
+// [n, labels, classes] at once: each label against each class that is none.
+Tensor MultilabelMarginLoss::compose(const Args& a) {
+  check_loss_input(a.x, "x");
+  if (a.x.rank() > 2)
+    throw shape_error("'x' must be [n, classes] or [classes], got {}", to_string(a.x.shape()))
+        .of("x");
+  const DType d = a.x.dtype(), wide = wide_of(d);
+  Tensor x = cast(a.x, wide), target = class_ids(a.target, a.x.shape());
+  if (a.x.rank() == 0) x = unsqueeze(x, 0), target = unsqueeze(target, 0);
+  const int64_t classes = x.size(-1);
+  const Tensor ended =
+      call<Cumsum>({.x = cast(call<Lt>({.x = target, .y = Tensor::number(int64_t{0})}), DType::i64),
+                    .dim = {-1}});
+  const Tensor real = cast(call<Eq>({.x = ended, .y = Tensor::number(int64_t{0})}), wide);
+  const Tensor ids = call<Clamp>({.x = target, .min = Tensor::number(int64_t{0})});
+  const Tensor hits = scatter_add(zeros_like(x), -1, ids, real);
+  const Tensor other = cast(call<Eq>({.x = hits, .y = Tensor::number(int64_t{0})}), wide);
+  const Tensor lead = unsqueeze(gather(x, -1, ids), -1) - unsqueeze(x, -2);
+  const Tensor terms = at_least(1 - lead, 0) * unsqueeze(real, -1) * unsqueeze(other, -2);
+  const Tensor losses = sum_last(sum_last(terms)) / static_cast<double>(classes);
+  return cast(reduce_loss(a.x.rank() == 0 ? squeeze(losses, 0) : losses, a.reduction), d);
+}
+void MultilabelMarginLoss::samples(SampleList& s) {
+  const auto labels = [](std::initializer_list<double> values, const Shape& shape) {
+    return Tensor::of(std::vector<double>(values), shape, DType::i64);
+  };
+  const Tensor two = labels({2, 0, -1, 1, 1, -1, 2, 0}, {2, 4});
+  add_sample<MultilabelMarginLoss>(s, {.x = grid({2, 4}, -1, 1.1), .target = two});
+  add_sample<MultilabelMarginLoss>(
+      s, {.x = strided(grid({2, 4}, -1, 1.1)), .target = two, .reduction = LossReduction::none});
+  add_sample<MultilabelMarginLoss>(s, {.x = grid({3}, -1, 1.1), .target = labels({1, 2, 0}, {3})});
+  add_sample<MultilabelMarginLoss>(
+      s, {.x = grid({0, 3}, -1, 1), .target = ids({0, 3}, 3), .reduction = LossReduction::sum});
+}
+
+Tensor MultilabelSoftMarginLoss::compose(const Args& a) {
+  const LossTerms t = loss_terms(a.x, a.target);
+  if (a.x.rank() == 0) throw shape_error("'x' must have a dim of classes, got one number").of("x");
+  check_class_weight(a.weight, a.x.size(-1));
+  const auto log_sigmoid = [](const Tensor& x) { return call<Logsigmoid>({.x = x}); };
+  Tensor terms = -(t.target * log_sigmoid(t.x) + (1 - t.target) * log_sigmoid(-t.x));
+  if (a.weight) terms = terms * cast(*a.weight, terms.dtype());
+  const Tensor losses = sum_last(terms) / static_cast<double>(a.x.size(-1));
+  return cast(reduce_loss(losses, a.reduction), t.dtype);
+}
+void MultilabelSoftMarginLoss::samples(SampleList& s) {
+  using R = LossReduction;
+  const Tensor target = cast(mask({2, 3}), DType::f64);
+  add_sample<MultilabelSoftMarginLoss>(s, {.x = grid({2, 3}, -2, 2), .target = target});
+  add_sample<MultilabelSoftMarginLoss>(s, {.x = strided(grid({2, 3}, -2, 2)),
+                                           .target = target,
+                                           .weight = grid({3}, 0.5, 1.5),
+                                           .reduction = R::none});
+  add_sample<MultilabelSoftMarginLoss>(
+      s, {.x = grid({3}, -2, 2), .target = cast(mask({3}), DType::f64), .reduction = R::sum});
+  add_sample<MultilabelSoftMarginLoss>(
+      s, {.x = grid({0, 3}, -2, 2), .target = grid({0, 3}, 0, 1), .reduction = R::sum});
+}
+
 // ---- similarities
 // ---------------------------------------------------------------------------------
 
@@ -213,7 +274,8 @@ void Normalize::samples(SampleList& s) {
 
 OpFamily family_margin_loss() {
   return list_ops(OpList<HingeEmbeddingLoss, MarginRankingLoss, TripletMarginLoss,
-                         CosineEmbeddingLoss, MultiMarginLoss, CosineSimilarity, Normalize>{},
+                         CosineEmbeddingLoss, MultiMarginLoss, MultilabelMarginLoss,
+                         MultilabelSoftMarginLoss, CosineSimilarity, Normalize>{},
                   "loss");
 }
 

@@ -121,6 +121,49 @@ struct MultiMarginLoss {
   static void samples(SampleList& s);
 };
 
+struct MultilabelMarginLoss {
+  struct Args {
+    Tensor x, target;
+    LossReduction reduction = LossReduction::mean;
+  };
+  static constexpr std::string_view name = "multilabel_margin_loss";
+  static constexpr std::string_view doc =
+      "The sum of max(0, 1 - x[label] + x[class]) over the labels of a row, up to the first -1, "
+      "and "
+      "the classes that are none of them, divided by the classes.";
+  static constexpr std::string_view example =
+      "rille.multilabel_margin_loss(rille.tensor{1, 2, 3}, rille.tensor({2, -1, 0}, { dtype = "
+      "'i64' }))";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "[n, classes] or [classes]"),
+                 field("target", &Args::target, "like x: label ids from 0, then -1"),
+                 field("reduction", &Args::reduction, "what becomes of the single losses")};
+  static constexpr Autocast autocast = Autocast::f32;
+  static Tensor compose(const Args& a);
+  static void samples(SampleList& s);
+};
+
+struct MultilabelSoftMarginLoss {
+  struct Args {
+    Tensor x, target;
+    std::optional<Tensor> weight = {};
+    LossReduction reduction = LossReduction::mean;
+  };
+  static constexpr std::string_view name = "multilabel_soft_margin_loss";
+  static constexpr std::string_view doc =
+      "bce_with_logits_loss averaged over the classes of each row.";
+  static constexpr std::string_view example =
+      "rille.multilabel_soft_margin_loss(rille.tensor{{-2, 3}}, rille.tensor{{0, 1}})";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "logits, [..., classes]"),
+                 field("target", &Args::target, "like x: 1 for labels, else 0"),
+                 field("weight", &Args::weight, "of each class"),
+                 field("reduction", &Args::reduction, "what becomes of the single losses")};
+  static constexpr Autocast autocast = Autocast::f32;
+  static Tensor compose(const Args& a);
+  static void samples(SampleList& s);
+};
+
 struct CosineSimilarity {
   struct Args {
     Tensor x1, x2;

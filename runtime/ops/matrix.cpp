@@ -2,6 +2,8 @@
 
 #include "core/fail.h"
 #include "ops/arrange.h"
+#include "ops/cast.h"
+#include "ops/create.h"
 #include "ops/decompose.h"
 #include "ops/extreme.h"
 #include "ops/families.h"
@@ -11,6 +13,8 @@
 #include "ops/reduce.h"
 #include "ops/register.h"
 #include "ops/rounding.h"
+#include "ops/scan.h"
+#include "ops/shape.h"
 #include "ops/slice.h"
 #include "ops/view.h"
 
@@ -148,8 +152,30 @@ void MatrixPower::samples(SampleList& s) {
   add_sample<MatrixPower>(s, {.x = grid({2, 2}, -1, 1), .n = 0});
 }
 
+// Running products, so that powers of 0 have their slopes.
+Tensor Vander::compose(const Args& a) {
+  const Tensor x = a.x.rank() == 0 ? unsqueeze(a.x, 0) : a.x;
+  const int64_t n = a.n.value_or(x.size(-1));
+  if (n < 0) throw arg_error("'n' must not be negative, got {}", n);
+  Shape s = x.shape();
+  s.push_back(std::max<int64_t>(0, n - 1));
+  const DType d = x.is_float() ? x.dtype() : DType::i64;
+  const Tensor powers = call<Cumprod>({.x = expand(unsqueeze(cast(x, d), -1), s), .dim = {-1}});
+  s[s.size() - 1] = std::min<int64_t>(1, n);
+  const Tensor rising = cat({full(s, 1, d, x.device()), powers}, -1);
+  return a.increasing ? rising : flip(rising, -1);
+}
+void Vander::samples(SampleList& s) {
+  add_sample<Vander>(s, {.x = grid({3}, -1.2, 2)});
+  add_sample<Vander>(s, {.x = strided(grid({2, 3}, -1.2, 2)), .n = 4, .increasing = true});
+  add_sample<Vander>(s, {.x = grid({}, 0, 2), .n = 3});
+  add_sample<Vander>(s, {.x = grid({3}, 0, 2), .n = 1});
+  add_sample<Vander>(s, {.x = grid({3}, 0, 2), .n = 0});
+  add_sample<Vander>(s, {.x = grid({0}, 0, 2)});
+}
+
 OpFamily family_matrix() {
-  return list_ops(OpList<Trace, Cross, MatrixNorm, Cond, MatrixPower>{}, "matrix");
+  return list_ops(OpList<Trace, Cross, MatrixNorm, Cond, MatrixPower, Vander>{}, "matrix");
 }
 
 }  // namespace rille

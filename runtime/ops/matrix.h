@@ -1,4 +1,5 @@
-// What is measured and made of matrices without taking them apart: traces, norms, powers.
+// What is measured and made of matrices without taking them apart: traces, norms, powers; and
+// matrices of powers.
 #pragma once
 #include "ops/op.h"
 
@@ -92,6 +93,23 @@ struct MatrixPower {
   static constexpr auto fields =
       std::tuple{field("x", &Args::x, "[..., n, n]"), field("n", &Args::n, "how many").required()};
   static constexpr Autocast autocast = Autocast::lower;
+  static Tensor compose(const Args& a);
+  static void samples(SampleList& s);
+};
+
+struct Vander {
+  struct Args {
+    Tensor x;
+    std::optional<int64_t> n = {};
+    bool increasing = false;
+  };
+  static constexpr std::string_view name = "vander";
+  static constexpr std::string_view doc =
+      "Vandermonde matrices: the powers n - 1, ..., 1, 0 of each element in a row.";
+  static constexpr std::string_view example = "rille.vander(rille.tensor{1, 2, 3})";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "[..., m]"), field("n", &Args::n, "columns; default: m"),
+                 field("increasing", &Args::increasing, "powers 0, 1, ..., n - 1")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

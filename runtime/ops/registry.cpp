@@ -22,7 +22,9 @@ std::vector<const OpInfo*> collect() {
       family_conv,            //
       family_create,          //
       family_cross_entropy,   //
+      family_ctc_loss,        //
       family_decompose,       //
+      family_distance,        //
       family_dropout,         //
       family_embedding,       //
       family_extreme,         //
@@ -40,8 +42,10 @@ std::vector<const OpInfo*> collect() {
       family_pool,            //
       family_random,          //
       family_rectifier,       //
+      family_recurrent,       //
       family_reduce,          //
       family_resize,          //
+      family_rotary,          //
       family_rounding,        //
       family_scan,            //
       family_scatter,         //

@@ -1,13 +1,19 @@
 #include "ops/softmax.h"
 
+#include "autograd/node.h"
 #include "core/fail.h"
 #include "cpu/rows.h"
 #include "ops/cast.h"
+#include "ops/create.h"
+#include "ops/extreme.h"
 #include "ops/families.h"
 #include "ops/math.h"
 #include "ops/pointwise.h"
+#include "ops/random.h"
 #include "ops/reduce.h"
 #include "ops/register.h"
+#include "ops/scatter.h"
+#include "ops/select.h"
 
 namespace rille {
 namespace {
@@ -104,6 +110,42 @@ LogSoftmax::Args LogSoftmax::grad(const Back<LogSoftmax>& b) {
 }
 void LogSoftmax::samples(SampleList& s) { forward_samples<LogSoftmax>(s); }
 
+Tensor Softmin::compose(const Args& a) {
+  if (!a.dtype && !a.x.is_float())
+    throw dtype_error("'x' must be a float tensor, got {}", rille::name(a.x.dtype()))
+        .of("x")
+        .hint("x:to 'f32'");
+  return softmax(-typed(a.x, a.dtype), a.dim.value);
+}
+void Softmin::samples(SampleList& s) { forward_samples<Softmin>(s); }
+
+Tensor GumbelSoftmax::compose(const Args& a) {
+  if (!(a.tau > 0)) throw arg_error("'tau' must be positive, got {}", a.tau);
+  if (!a.x.is_float())
+    throw dtype_error("'x' must be a float tensor, got {}", rille::name(a.x.dtype())).of("x");
+  const int64_t dim = axis(a.dim.value, a.x.rank());
+  // -log of an exponential draw is a Gumbel draw; the bound keeps it finite where that is 0. Drawn
+  // in f32, so that every dtype sees the same noise.
+  const DType d = a.x.dtype(), wide = d == DType::f64 ? d : DType::f32;
+  const Tensor drawn =
+      call<Exponential>({.x = full(a.x.shape(), 0, DType::f32, a.x.device()), .draw = a.draw});
+  const Tensor bounded = call<Clamp>({.x = drawn, .min = Tensor::number(1e-30)});
+  const Tensor noise = -cast(call<Log>({.x = bounded}), wide);
+  const Tensor soft = softmax((cast(a.x, wide) + noise) / a.tau, dim);
+  if (!a.hard) return cast(soft, d);
+  const Tensor still = autograd::detach(soft);
+  const Tensor ids = call<Argmax>({.x = still, .dim = Axis{dim}, .keepdim = true});
+  const Tensor one = full(ids.shape(), 1, wide, a.x.device());
+  return cast(scatter(zeros_like(still), dim, ids, one) + (soft - still), d);
+}
+void GumbelSoftmax::samples(SampleList& s) {
+  add_sample<GumbelSoftmax>(s, {.x = grid({2, 3}, -1, 1)});
+  add_sample<GumbelSoftmax>(s, {.x = strided(grid({2, 3}, -1, 1)), .tau = 0.7, .dim = {0}});
+  add_sample<GumbelSoftmax>(s, {.x = grid({0, 3}, -1, 1)});
+  // Steps of a hard result are no slopes: its gradient is that of the soft one.
+  add_sample<GumbelSoftmax>(s, {.x = grid({2, 3}, -1, 1), .hard = true}).gradient = false;
+}
+
 Meta SoftmaxGrad::infer(const Args& a) { return infer_backward(a.y, a.dy, a.dim); }
 void SoftmaxGrad::cpu(const Args& a, Tensor& dx) {
   run_backward(cpu::softmax_backward, a.y, a.dy, a.dim, dx);
@@ -126,7 +168,9 @@ Tensor log_softmax(const Tensor& x, int64_t dim) {
 }
 
 OpFamily family_softmax() {
-  return list_ops(OpList<Softmax, LogSoftmax, SoftmaxGrad, LogSoftmaxGrad>{}, "softmax");
+  return list_ops(
+      OpList<Softmax, LogSoftmax, Softmin, GumbelSoftmax, SoftmaxGrad, LogSoftmaxGrad>{},
+      "softmax");
 }
 
 }  // namespace rille

@@ -49,6 +49,46 @@ struct LogSoftmax {
   static void samples(SampleList& s);
 };
 
+struct Softmin {
+  struct Args {
+    Tensor x;
+    Axis dim{-1};
+    std::optional<DType> dtype = {};
+  };
+  static constexpr std::string_view name = "softmin";
+  static constexpr std::string_view doc = "The softmax of -x along a dim.";
+  static constexpr std::string_view example = "rille.softmin(rille.tensor{1, 2, 3}, -1)";
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "any float tensor"), field("dim", &Args::dim, "the dim to sum over"),
+      field("dtype", &Args::dtype, "of the result; x is cast first")};
+  static constexpr Autocast autocast = Autocast::f32_out;
+  static Tensor compose(const Args& a);
+  static void samples(SampleList& s);
+};
+
+/// Jang et al., 2017. A hard result is one-hot and has the gradient of the soft one.
+struct GumbelSoftmax {
+  struct Args {
+    Tensor x;
+    double tau = 1;
+    bool hard = false;
+    Axis dim{-1};
+    Draw draw = {};
+  };
+  static constexpr std::string_view name = "gumbel_softmax";
+  static constexpr std::string_view doc =
+      "Draws from the categories of logits x, relaxed: the softmax of (x + Gumbel noise) / tau. "
+      "With hard "
+      "a one stands at the largest, and the gradient is that of the soft result.";
+  static constexpr std::string_view example = "rille.gumbel_softmax(rille.zeros(2, 3), 0.5)";
+  static constexpr auto fields = std::tuple{
+      field("x", &Args::x, "logits"), field("tau", &Args::tau, "temperature"),
+      field("hard", &Args::hard, "one-hot results"),
+      field("dim", &Args::dim, "the dim of categories"), field("draw", &Args::draw, "numbers")};
+  static Tensor compose(const Args& a);
+  static void samples(SampleList& s);
+};
+
 /// dx = y * (dy - sum(y * dy)).
 struct SoftmaxGrad {
   struct Args {

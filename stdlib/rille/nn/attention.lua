@@ -1,6 +1,6 @@
 -- nn.MultiheadAttention(width, heads, options): attention with projections; names and
--- initialisation as in PyTorch (in_proj_weight, out_proj). Inputs are [batch, time, width] unless
--- batch_first = false.
+-- initialisation as in PyTorch (in_proj_weight, or one for each where keys are kdim or values vdim
+-- wide; out_proj). Inputs are [batch, time, width] unless batch_first = false.
 local rille = require "rille"
 local init = require "rille.nn.initialise"
 local layers = require "rille.nn.layers"
@@ -12,7 +12,8 @@ local fail = require "rille.fail"
 local MultiheadAttention = module.define "MultiheadAttention"
 
 local known = {
-  { "dropout", 0.0 }, { "bias", true }, { "batch_first", true }, { "device" }, { "dtype" },
+  { "dropout", 0.0 }, { "bias", true }, { "kdim" }, { "vdim" }, { "batch_first", true },
+  { "device" }, { "dtype" },
 }
 
 function MultiheadAttention:init(width, heads, options)
@@ -23,15 +24,27 @@ function MultiheadAttention:init(width, heads, options)
   local place = { device = o.device, dtype = o.dtype }
   self.width, self.heads, self.dropout = width, heads, o.dropout
   self.batch_first = o.batch_first
-  self.in_proj_weight = parameter.new(init.xavier_uniform_(rille.empty(3 * width, width, place)))
+  local function drawn(rows, columns)
+    return parameter.new(init.xavier_uniform_(rille.empty(rows, columns, place)))
+  end
+  if (o.kdim or width) == width and (o.vdim or width) == width then
+    self.in_proj_weight = drawn(3 * width, width)
+  else
+    self.q_proj_weight = drawn(width, width)
+    self.k_proj_weight = drawn(width, o.kdim or width)
+    self.v_proj_weight = drawn(width, o.vdim or width)
+  end
   if o.bias then self.in_proj_bias = parameter.new(rille.zeros(3 * width, place)) end
   self.out_proj = layers.Linear(width, width, { bias = o.bias, device = o.device, dtype = o.dtype })
   if o.bias then init.zeros_(self.out_proj.bias) end
 end
 
+local separate = { "q_proj_weight", "k_proj_weight", "v_proj_weight" }
+
 local function project(self, x, part)
   local first = (part - 1) * self.width + 1
-  local w, b = self.in_proj_weight:narrow(1, first, self.width), self.in_proj_bias
+  local w, b = self[separate[part]], self.in_proj_bias
+  if not w then w = self.in_proj_weight:narrow(1, first, self.width) end
   return rille.linear(x, w, b and b:narrow(1, first, self.width))
 end
 
@@ -48,9 +61,26 @@ local function merged(mask, padding_mask)
   return mask and mask:logical_and(real) or real
 end
 
-local call_options = { { "mask" }, { "padding_mask" }, { "causal", false } }
+-- The output, and how much each position looked at each other one, averaged over the heads: it
+-- makes a matrix of all pairs, which attention otherwise never does.
+local function weighed(self, q, k, v, o, mask)
+  if o.causal then
+    local earlier = rille.causal_mask(q:size(3), { device = q.device })
+    mask = mask and mask:logical_and(earlier) or earlier
+  end
+  local scores = q:matmul(k:transpose(-1, -2)) / q:size(-1) ^ 0.5
+  if mask then scores = scores:masked_fill(mask:logical_not(), -math.huge) end
+  local weights = scores:softmax(-1)
+  local kept = rille.dropout(weights, { p = self.dropout, training = self.training })
+  return kept:matmul(v), kept:mean(2)
+end
 
--- (query, key, value) or (x) for self-attention; returns the output.
+local call_options = {
+  { "mask" }, { "padding_mask" }, { "causal", false }, { "need_weights", false },
+}
+
+-- (query, key, value) or (x) for self-attention; returns the output, and with need_weights the
+-- weights [batch, time, time of the keys].
 function MultiheadAttention:forward(query, key, value, options)
   if type(key) == "table" or key == nil then options, key, value = key, query, query end
   local o = read_options("MultiheadAttention", options, call_options)
@@ -59,13 +89,20 @@ function MultiheadAttention:forward(query, key, value, options)
   end
   local q = heads_of(self, project(self, query, 1))
   local k, v = heads_of(self, project(self, key, 2)), heads_of(self, project(self, value, 3))
-  local y = rille.scaled_dot_product_attention(q, k, v, {
-    mask = merged(o.mask, o.padding_mask), causal = o.causal,
-    dropout = self.training and self.dropout or 0,
-  })
+  local mask = merged(o.mask, o.padding_mask)
+  local y, weights
+  if o.need_weights then
+    y, weights = weighed(self, q, k, v, o, mask)
+  else
+    y = rille.scaled_dot_product_attention(q, k, v, {
+      mask = mask, causal = o.causal, dropout = self.training and self.dropout or 0,
+    })
+  end
   local b, _, t = y:size()
   y = self.out_proj(y:transpose(2, 3):reshape(b, t, self.width))
-  return self.batch_first and y or y:transpose(1, 2)
+  if not self.batch_first then y = y:transpose(1, 2) end
+  if weights then return y, weights end
+  return y
 end
 
 function MultiheadAttention:describe()

@@ -29,6 +29,7 @@ local kinds = {
   RNN = { "in", "hidden" },
   LSTM = { "in", "hidden" },
   GRU = { "in", "hidden" },
+  RNNCell = { "in", "hidden" },
   LSTMCell = { "in", "hidden" },
   GRUCell = { "in", "hidden" },
 }

@@ -25,6 +25,8 @@ map["linalg.multi_dot"] = op("multi_dot")
 map["linalg.vecdot"] = op("vecdot")
 map["cdist"] = by(function(c) return R.cdist(c.args[1], c.args[2], { p = c.args[3] }) end)
 map["nn.functional.pairwise_distance"] = op("pairwise_distance")
+map["nn.functional.pdist"] = op("pdist")
+map["linalg.vander"] = op("vander", { rename = { N = "n" }, fixed = { increasing = true } })
 map["nn.functional.cosine_similarity"] = op("cosine_similarity", { sums = true })
 map["nn.functional.linear"] = op("linear")
 map["nn.functional.bilinear"] = op("bilinear")
@@ -37,11 +39,6 @@ for _, name in ipairs { "det", "slogdet", "solve", "solve_triangular", "cholesky
     "matrix_power", "matrix_rank", "svdvals" } do
     map["linalg." .. name] = op(name)
 end
-map["linalg.vander"] = by(function(c)
-    local x = R.atleast_1d(c.args[1])
-    local powers = R.arange(0, (c.kwargs.N or x:size(-1)) - 1, { dtype = x.dtype })
-    return R.pow(R.unsqueeze(x, -1), powers)
-end)
 
 -- Of a symmetric matrix torch gives the gradient of symmetric changes, Rille that of what was read:
 -- their symmetric parts are one.

@@ -10,7 +10,8 @@ for torch, name in pairs {
     ctc_loss = "ctc_loss", gaussian_nll_loss = "gaussian_nll_loss",
     hinge_embedding_loss = "hinge_embedding_loss", huber_loss = "huber_loss", kl_div = "kl_div",
     l1_loss = "l1_loss", margin_ranking_loss = "margin_ranking_loss", mse_loss = "mse_loss",
-    multi_margin_loss = "multi_margin_loss", nll_loss = "nll_loss",
+    multi_margin_loss = "multi_margin_loss", multilabel_margin_loss = "multilabel_margin_loss",
+    multilabel_soft_margin_loss = "multilabel_soft_margin_loss", nll_loss = "nll_loss",
     poisson_nll_loss = "poisson_nll_loss", smooth_l1_loss = "smooth_l1_loss",
     soft_margin_loss = "soft_margin_loss", triplet_margin_loss = "triplet_margin_loss",
 } do
