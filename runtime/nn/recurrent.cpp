@@ -11,6 +11,7 @@
 #include "ops/dropout.h"
 #include "ops/matmul.h"
 #include "ops/pointwise.h"
+#include "ops/rectifier.h"
 #include "ops/recurrent.h"
 #include "ops/select.h"
 #include "ops/shape.h"
