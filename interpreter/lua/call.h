@@ -16,8 +16,8 @@ struct OpInfo;
 
 namespace rille::lua {
 
-/// A Lua function that C++ holds. Called on the interpreter's own thread only; an error of the
-/// function comes out as the error it raised.
+/// A Lua function (or another value) that C++ holds. Called on the interpreter's own thread only; an
+/// error of the function comes out as the error it raised.
 class Callback {
  public:
   Callback(Interpreter& in, int reference) : in_(in), reference_(reference) {}
@@ -26,6 +26,7 @@ class Callback {
   Callback& operator=(const Callback&) = delete;
   std::vector<Value> operator()(std::vector<Value> arguments) const;
   int reference() const { return reference_; }
+  void set_reference(int reference) { reference_ = reference; }
 
  private:
   Interpreter& in_;
@@ -35,12 +36,13 @@ class Callback {
 /// A Lua error on its way through C++ frames: the raised value waits in the registry.
 class LuaError : public std::exception {
  public:
-  LuaError(int reference, std::string text) : reference_(reference), text_(std::move(text)) {}
+  LuaError(CallbackRef value, std::string text)
+      : value_(std::move(value)), text_(std::move(text)) {}
   const char* what() const noexcept override { return text_.c_str(); }
-  int reference() const { return reference_; }
+  const CallbackRef& value() const { return value_; }
 
  private:
-  int reference_;
+  CallbackRef value_;
   std::string text_;
 };
 
@@ -122,5 +124,8 @@ void push_native(lua_State* L, Interpreter& in, Native f, const char* name = "")
 
 /// Pushes a value; may raise for want of memory.
 void push_value(lua_State* L, Interpreter& in, const Value& v);
+
+/// The end of a call: the collector's turn, then pushes what was given since `first`.
+int push_results(lua_State* L, Interpreter& in, size_t first);
 
 }  // namespace rille::lua

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "interpreter/lua/box.h"
+#include "interpreter/lua/call.h"
 
 namespace rille::lua {
 namespace {
@@ -175,7 +176,13 @@ void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, cons
   lua_settop(L, top);
 }
 
-int raise_prepared(lua_State* L, Interpreter& in) {
+int raise_prepared(lua_State* L, Interpreter& in, size_t first) {
+  in.results.resize(first);
+  if (in.raised_value) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, in.raised_value->reference());
+    in.raised_value.reset();
+    return lua_error(L);
+  }
   const Raised& r = *in.raised;
   lua_createtable(L, 0, 8);
   set_string(L, "kind", r.kind);
@@ -195,6 +202,7 @@ int raise_prepared(lua_State* L, Interpreter& in) {
   lua_setfield(L, -2, "facts");
   lua_rawgetp(L, LUA_REGISTRYINDEX, &kErrorKey);
   lua_setmetatable(L, -2);
+  in.last_error.swap(in.raised->text);
   in.raised.reset();
   return lua_error(L);
 }
@@ -258,7 +266,7 @@ int raise_from_table(lua_State* L) {
   lua_settop(L, 1);
   luaL_checkstack(L, 16, "rille");
   prepare_from_table(L, in);
-  return raise_prepared(L, in);
+  return raise_prepared(L, in, in.results.size());
 }
 
 void make_error_metatable(lua_State* L) {

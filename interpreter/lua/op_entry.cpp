@@ -1,9 +1,10 @@
 #include "interpreter/lua/op_entry.h"
 
 #include "autograd/node.h"
-#include "core/fail.h"
 #include "interpreter/lua/box.h"
+#include "interpreter/lua/call.h"
 #include "interpreter/lua/diagnose.h"
+#include "interpreter/lua/guard.h"
 #include "interpreter/lua/read_args.h"
 #include "ops/op.h"
 
@@ -38,58 +39,22 @@ Upvalues upvalues(lua_State* L) {
           static_cast<OpForm>(lua_tointegerx(L, lua_upvalueindex(4), nullptr))};
 }
 
-// C++ lives and dies in here. False: an error was prepared.
-bool call_guarded(lua_State* L, const Upvalues& up, const Arranged& from,
-                  Box* const* boxes) noexcept {
-  const Entered entered(up.in, L);
-  try {
-    Arguments args(up.op);
-    read_args(L, up.in, up.op, from, args.get());
-    if (up.form == OpForm::in_place) {
-      call_in_place(up.op, args.get());
-      return true;
-    }
-    Results results;
-    call_erased(up.op, args.get(), results);
-    if (from.requires_grad && lua_toboolean(L, from.requires_grad))
-      for (const Tensor& t : results) autograd::set_requires_grad(t, true);
-    if (up.op.results == 0) {
-      up.in.tensors.assign(std::make_move_iterator(results.begin()),
-                           std::make_move_iterator(results.end()));
-    } else {
-      for (size_t i = 0; i < results.size(); ++i) fill(boxes[i], results[i]);
-    }
-    return true;
-  } catch (Error& e) {
-    if (e.op().empty()) e.op(up.op.name);
-    diagnose(L, up.in, std::move(e), &up.op, from.at);
-  } catch (const std::bad_alloc&) {
-    diagnose(L, up.in, Error(Kind::memory, "E_OOM", "out of memory").op(up.op.name), &up.op,
-             from.at);
-  } catch (const std::exception& e) {
-    diagnose(L, up.in, internal_error("{}", e.what()).op(up.op.name), &up.op, from.at);
+void run(lua_State* L, const Upvalues& up, const Arranged& from, Box* const* boxes) {
+  Arguments args(up.op);
+  read_args(L, up.in, up.op, from, args.get());
+  if (up.form == OpForm::in_place) {
+    call_in_place(up.op, args.get());
+    return;
   }
-  return false;
-}
-
-Box* push_box_here(lua_State* L) {
-  Box* b = static_cast<Box*>(lua_newuserdatauv(L, sizeof(Box), 0));
-  b->magic = Box::kMagic;
-  b->kind = BoxKind::tensor;
-  b->unused = 0;
-  b->impl = nullptr;
-  lua_pushvalue(L, lua_upvalueindex(3));
-  lua_setmetatable(L, -2);
-  return b;
-}
-
-// Lists become several results, as many as there are.
-int push_list(lua_State* L, Interpreter& in) {
-  const int n = static_cast<int>(in.tensors.size());
-  luaL_checkstack(L, n + 4, "too many results");
-  for (int i = 0; i < n; ++i) fill(push_box_here(L), in.tensors[static_cast<size_t>(i)]);
-  in.tensors.clear();
-  return n;
+  Results results;
+  call_erased(up.op, args.get(), results);
+  if (from.requires_grad && lua_toboolean(L, from.requires_grad))
+    for (const Tensor& t : results) autograd::set_requires_grad(t, true);
+  if (up.op.results == 0) {
+    for (Tensor& t : results) up.in.results.emplace_back(std::move(t));
+  } else {
+    for (size_t i = 0; i < results.size(); ++i) fill(up.in, boxes[i], results[i]);
+  }
 }
 
 int entry(lua_State* L) {
@@ -97,18 +62,21 @@ int entry(lua_State* L) {
   if (up.form == OpForm::unary_operator) lua_settop(L, 1);  // Lua passes the operand twice
   luaL_checkstack(L, kSlots, "rille");
   follow_coroutine(L, up.in);
+  const size_t first = up.in.results.size();
   Arranged from;
   arrange(L, up.op, lua_gettop(L), from);
   Box* boxes[4] = {};
   const bool in_place = up.form == OpForm::in_place;
-  for (int i = 0; !in_place && i < up.op.results; ++i) boxes[i] = push_box_here(L);
-  if (!call_guarded(L, up, from, boxes)) return raise_prepared(L, up.in);
+  for (int i = 0; !in_place && i < up.op.results; ++i)
+    boxes[i] = push_tensor_box(L, up.in, lua_upvalueindex(3));
+  const Blame blame{up.op.name, &up.op, from.at};
+  if (!guarded(L, up.in, blame, [&] { run(L, up, from, boxes); }))
+    return raise_prepared(L, up.in, first);
+  if (up.op.results == 0 && !in_place) return push_results(L, up.in, first);
   pace_collector(L, up.in);
-  if (in_place) {
-    lua_pushvalue(L, 1);
-    return 1;
-  }
-  return up.op.results == 0 ? push_list(L, up.in) : up.op.results;
+  if (!in_place) return up.op.results;
+  lua_pushvalue(L, 1);
+  return 1;
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
-#include <span>
+#include <cstring>
+#include <new>
+#include <system_error>
 
 #include "core/error.h"
 #include "interpreter/lua/diagnose.h"
@@ -78,13 +81,44 @@ int dispatch(const Words& words) {
 
 }  // namespace
 
-int run(const std::vector<std::string>& words) {
+namespace {
+
+// A reader that went away, or a limit on file sizes, is an error of the write that met it. Not
+// SIG_IGN, which the programs that a script starts would inherit.
+void signals_as_errors() {
+  const auto nothing = [](int) {};
+  std::signal(SIGPIPE, nothing);
+  std::signal(SIGXFSZ, nothing);
+}
+
+int failed(const char* what, int status) {
+  fmt::print(stderr, "rille: {}\n", what);
+  return status;
+}
+
+int run_caught(const std::vector<std::string>& words) {
   try {
     return dispatch(words);
+  } catch (const std::bad_alloc&) {
+    return failed("out of memory", 3);
+  } catch (const std::system_error& e) {  // of printing
+    std::clearerr(stdout);
+    return failed(fmt::format("can't write the output: {}", e.code().message()).c_str(), 1);
   } catch (const std::exception& e) {
-    fmt::print(stderr, "rille: {}\n", e.what());
-    return 70;
+    return failed(e.what(), 70);
   }
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& words) {
+  signals_as_errors();
+  const int status = run_caught(words);
+  errno = 0;
+  const bool unwritten = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (!unwritten || status != 0) return status;
+  const char* reason = errno ? std::strerror(errno) : "an earlier write failed";
+  return failed(fmt::format("can't write to the standard output: {}", reason).c_str(), 1);
 }
 
 }  // namespace rille::shell
