@@ -13,14 +13,11 @@ using lua::CallbackRef;
 // ---- running backwards
 // ---------------------------------------------------------------------------
 
-bool flag(const Value& v) { return v.get<bool>() && *v.get<bool>(); }
-
 autograd::BackwardOptions options_at(Call& c, int i) {
   autograd::BackwardOptions o;
-  o.create_graph = flag(c.option(i, "create_graph"));
-  const Value retain = c.option(i, "retain_graph");
-  o.retain_graph = retain.is_nil() ? o.create_graph : flag(retain);
-  o.allow_unused = flag(c.option(i, "allow_unused"));
+  o.create_graph = c.flag_option(i, "create_graph");
+  o.retain_graph = c.flag_option(i, "retain_graph", o.create_graph);
+  o.allow_unused = c.flag_option(i, "allow_unused");
   return o;
 }
 

@@ -9,12 +9,11 @@ namespace {
 int drop(lua_State* L) {
   if (lua_type(L, 1) != LUA_TUSERDATA || lua_rawlen(L, 1) < sizeof(Box)) return 0;
   Box* b = static_cast<Box*>(lua_touserdata(L, 1));
-  const bool tensor = b->tag == Box::tag_of(BoxKind::tensor);
-  if ((!tensor && b->tag != Box::tag_of(BoxKind::object)) || b->slot == Owned::kNone) return 0;
+  const bool ours =
+      b->tag == Box::tag_of(BoxKind::tensor) || b->tag == Box::tag_of(BoxKind::object);
+  if (!ours || b->slot == Owned::kNone) return 0;
   Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(1)));
-  in.owned.give(std::exchange(b->slot, Owned::kNone));
-  if (void* impl = std::exchange(b->impl, nullptr))
-    release(tensor ? BoxKind::tensor : BoxKind::object, impl);
+  in.owned.drop(std::exchange(b->slot, Owned::kNone));
   return 0;
 }
 
@@ -32,7 +31,7 @@ const Box* as_box(lua_State* L, int i, const Interpreter& in, BoxKind kind) {
 // A box without metatable or slot: its finalizer does nothing yet.
 Box* push_box(lua_State* L, BoxKind kind) {
   Box* b = static_cast<Box*>(lua_newuserdatauv(L, sizeof(Box), 0));
-  *b = {Box::tag_of(kind), Owned::kNone, nullptr};
+  *b = {Box::tag_of(kind), Owned::kNone};
   return b;
 }
 
@@ -41,6 +40,7 @@ Box* finish_box(lua_State* L, Interpreter& in, Box* b) {
   lua_setmetatable(L, -2);
   b->slot = in.owned.take();
   if (b->slot == Owned::kNone) luaL_error(L, "not enough memory");
+  in.owned.note(b->slot, L);
   return b;
 }
 
@@ -76,18 +76,27 @@ Box* push_object_box(lua_State* L, Interpreter& in, std::string_view type) {
 
 TensorImpl* peek_tensor(lua_State* L, int i, const Interpreter& in) {
   const Box* b = as_box(L, i, in, BoxKind::tensor);
-  return b ? static_cast<TensorImpl*>(b->impl) : nullptr;
+  return b ? static_cast<TensorImpl*>(in.owned.held(b->slot)) : nullptr;
 }
 
 ObjectRef* peek_object(lua_State* L, int i, const Interpreter& in) {
   const Box* b = as_box(L, i, in, BoxKind::object);
-  return b ? static_cast<ObjectRef*>(b->impl) : nullptr;
+  return b ? static_cast<ObjectRef*>(in.owned.held(b->slot)) : nullptr;
 }
 
 bool is_closed_box(lua_State* L, int i, const Interpreter& in) {
   const Box* b = as_box(L, i, in, BoxKind::tensor);
   if (!b) b = as_box(L, i, in, BoxKind::object);
-  return b && !b->impl;
+  return b && !in.owned.held(b->slot);
+}
+
+uint32_t slot_of(lua_State* L, int i, const Interpreter& in) {
+  const Box* b = as_box(L, i, in, BoxKind::tensor);
+  return b ? b->slot : Owned::kNone;
+}
+
+bool is_tensor_box(lua_State* L, int i, const Interpreter& in) {
+  return as_box(L, i, in, BoxKind::tensor) != nullptr;
 }
 
 void make_tensor_metatable(lua_State* L, Interpreter& in) {

@@ -1,6 +1,7 @@
-// The userdata that scripts hold. 16 bytes: a tag, its slot in the interpreter's list, and a pointer
-// that C++ owns. A value is taken for a box only if it is a full userdata whose metatable is, by
-// address, ours, and whose tag is right.
+// The userdata that scripts hold: a tag, and a slot of the interpreter's list of what boxes own
+// (lua/owned.h), so that C++ can free what a box holds without reaching into Lua's memory. A value
+// is taken for a box only if it is a full userdata whose metatable is, by address, ours, and whose
+// tag is right.
 #pragma once
 #include <lua.hpp>
 
@@ -12,8 +13,7 @@ namespace rille::lua {
 struct Box {
   static constexpr uint32_t kMagic = 0x524c4c00;
   uint32_t tag;   // magic plus the kind
-  uint32_t slot;  // of Interpreter::owned
-  void* impl;     // TensorImpl*, or ObjectRef*; null until filled and once freed
+  uint32_t slot;  // of Interpreter::owned; kNone once finalized
 
   static uint32_t tag_of(BoxKind kind) { return kMagic + static_cast<uint32_t>(kind); }
 };
@@ -28,18 +28,20 @@ Box* push_object_box(lua_State* L, Interpreter& in, std::string_view type);
 TensorImpl* peek_tensor(lua_State* L, int i, const Interpreter& in);
 /// The object at a stack index, or null.
 ObjectRef* peek_object(lua_State* L, int i, const Interpreter& in);
+/// The slot of a tensor, or kNone.
+uint32_t slot_of(lua_State* L, int i, const Interpreter& in);
 /// True for one of our boxes that a script has closed or freed.
 bool is_closed_box(lua_State* L, int i, const Interpreter& in);
+/// True for a tensor, closed or not.
+bool is_tensor_box(lua_State* L, int i, const Interpreter& in);
 
 /// The box owns the value from now on.
 inline void fill(Interpreter& in, Box* box, const Tensor& t) noexcept {
   if (!t) return;
   t.impl()->refs.fetch_add(1, std::memory_order_relaxed);
-  box->impl = t.impl();
   in.owned.put(box->slot, BoxKind::tensor, t.impl());
 }
 inline void fill(Interpreter& in, Box* box, ObjectRef* taken) noexcept {
-  box->impl = taken;
   in.owned.put(box->slot, BoxKind::object, taken);
 }
 

@@ -134,6 +134,7 @@ int Call::count() const { return lua_gettop(L_); }
 bool Call::has(int i) const { return !lua_isnoneornil(L_, i); }
 bool Call::is_table(int i) const { return lua_type(L_, i) == LUA_TTABLE; }
 bool Call::is_tensor(int i) const { return peek_tensor(L_, i, in_) != nullptr; }
+bool Call::is_closed(int i) const { return is_closed_box(L_, i, in_); }
 bool Call::is_string(int i) const { return lua_type(L_, i) == LUA_TSTRING; }
 bool Call::is_number(int i) const { return lua_type(L_, i) == LUA_TNUMBER; }
 bool Call::is_function(int i) const { return lua_type(L_, i) == LUA_TFUNCTION; }
@@ -200,6 +201,8 @@ ObjectRef Call::any_object(int i) const {
   return o ? *o : nullptr;
 }
 
+uint32_t Call::slot(int i) const { return slot_of(L_, i, in_); }
+
 Value Call::value(int i) const { return read(lua_absindex(L_, i), 0); }
 
 Value Call::read(int i, int depth) const {
@@ -249,6 +252,31 @@ Value Call::option(int i, std::string_view key) const {
     if (lua_type(L_, -2) == LUA_TSTRING && key == lua_tolstring(L_, -2, nullptr))
       found = read(lua_gettop(L_), 0);
   return found;
+}
+
+namespace {
+
+std::string_view kind_of(const Value& v) {
+  constexpr std::string_view kinds[] = {"nil",       "a boolean",  "a number",
+                                        "a number",  "a string",   "a tensor",
+                                        "an object", "a function", "a table"};
+  return kinds[v.v.index()];
+}
+
+}  // namespace
+
+std::optional<std::string> Call::text_option(int i, std::string_view key) const {
+  const Value v = option(i, key);
+  if (v.is_nil()) return {};
+  if (const auto* s = v.get<std::string>()) return *s;
+  throw type_error("'{}' must be a string, got {}", key, kind_of(v));
+}
+
+bool Call::flag_option(int i, std::string_view key, bool otherwise) const {
+  const Value v = option(i, key);
+  if (v.is_nil()) return otherwise;
+  if (const bool* b = v.get<bool>()) return *b;
+  throw type_error("'{}' must be true or false, got {}", key, kind_of(v));
 }
 
 void Call::options(int i, const OpInfo& schema, void* into) const {
@@ -348,7 +376,8 @@ void push_value(lua_State* L, Interpreter& in, const Value& v) {
 
 int push_results(lua_State* L, Interpreter& in, size_t first) {
   const int n = static_cast<int>(in.results.size() - first);
-  pace_collector(L, in);  // may run a script's __gc, which may call us: those results are gone after
+  pace_collector(L,
+                 in);  // may run a script's __gc, which may call us: those results are gone after
   luaL_checkstack(L, n + 8, "too many results");
   for (int i = 0; i < n; ++i) push_value(L, in, in.results[first + static_cast<size_t>(i)]);
   in.results.resize(first);

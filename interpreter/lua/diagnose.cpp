@@ -283,9 +283,9 @@ void make_error_metatable(lua_State* L) {
 }
 
 std::string nearest(std::string_view wrong, const std::vector<std::string_view>& names) {
-  // Edit distance with swaps of neighbours; a third of the letters may differ.
+  // Edit distance with swaps of neighbours; every third letter may differ.
   std::string_view best;
-  size_t least = wrong.size() / 3 + 2;
+  size_t least = std::max<size_t>(2, wrong.size() / 3 + 1);
   for (const std::string_view name : names) {
     std::vector<std::vector<size_t>> d(wrong.size() + 1, std::vector<size_t>(name.size() + 1));
     for (size_t i = 0; i <= wrong.size(); ++i) d[i][0] = i;
@@ -310,7 +310,8 @@ std::string describe_value(lua_State* L, int i, const Interpreter& in) {
     const Tensor t = tensor_of(p);
     return fmt::format("{}{}", name(t.dtype()), to_string(t.shape()));
   }
-  if (is_closed_box(L, i, in)) return "a closed tensor";
+  if (is_closed_box(L, i, in))
+    return is_tensor_box(L, i, in) ? "a closed tensor" : "a closed object";
   switch (lua_type(L, i)) {
     case LUA_TNONE:
     case LUA_TNIL: return "nil";
@@ -324,6 +325,7 @@ std::string describe_value(lua_State* L, int i, const Interpreter& in) {
     case LUA_TNUMBER:
       return lua_isinteger(L, i) ? fmt::format("{}", lua_tointegerx(L, i, nullptr))
                                  : fmt::format("{:g}", lua_tonumberx(L, i, nullptr));
+    case LUA_TUSERDATA: return peek_object(L, i, in) ? "an object of Rille's" : "a userdata";
     default: return fmt::format("a {}", lua_typename(L, lua_type(L, i)));
   }
 }

@@ -1,6 +1,7 @@
 #include "interpreter/lua/op_entry.h"
 
 #include "autograd/node.h"
+#include "core/fail.h"
 #include "interpreter/lua/box.h"
 #include "interpreter/lua/call.h"
 #include "interpreter/lua/diagnose.h"
@@ -48,6 +49,9 @@ void run(lua_State* L, const Upvalues& up, const Arranged& from, Box* const* box
   }
   Results results;
   call_erased(up.op, args.get(), results);
+  if (from.requires_grad && lua_type(L, from.requires_grad) != LUA_TBOOLEAN)
+    throw type_error("'requires_grad' must be true or false, got {}",
+                     describe_value(L, from.requires_grad, up.in));
   if (from.requires_grad && lua_toboolean(L, from.requires_grad))
     for (const Tensor& t : results) autograd::set_requires_grad(t, true);
   if (up.op.results == 0) {

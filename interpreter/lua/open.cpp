@@ -3,9 +3,9 @@
 #include <lua.hpp>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <memory>
 
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/heap.h"
@@ -54,8 +54,8 @@ void read_error(lua_State* L, Outcome& out) {
       out.status = static_cast<int>(lua_tointegerx(L, -1, nullptr));
     lua_settop(L, -2);
     push_raw(L, "kind");
-    const bool quiet = lua_type(L, -1) == LUA_TSTRING &&
-                       std::strcmp(lua_tolstring(L, -1, nullptr), "exit") == 0;
+    const bool quiet =
+        lua_type(L, -1) == LUA_TSTRING && std::strcmp(lua_tolstring(L, -1, nullptr), "exit") == 0;
     lua_settop(L, -2);
     if (quiet) return;
   }
@@ -229,16 +229,30 @@ size_t close_state(Interpreter& in) {
   return lost;
 }
 
+namespace {
+
+struct CloseFile {
+  void operator()(std::FILE* f) const { std::fclose(f); }
+};
+
+// The whole file, or the system's reason why not.
+const char* read_whole(const std::string& path, std::string& text) {
+  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
+  if (!file) return std::strerror(errno);
+  char piece[16384];
+  errno = 0;
+  while (const size_t n = std::fread(piece, 1, sizeof piece, file.get())) text.append(piece, n);
+  return std::ferror(file.get()) ? std::strerror(errno) : nullptr;
+}
+
+}  // namespace
+
 Outcome run_file(Interpreter& in, const std::string& path,
                  const std::vector<std::string>& arguments) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (file) text << file.rdbuf();
-  if (!file) {
-    const int reason = errno;
-    return {1, "rille: can't read '" + path + "': " + std::strerror(reason ? reason : EIO), {}};
-  }
-  const std::string source = without_shebang(text.str()), chunk = "@" + path;
+  std::string text;
+  if (const char* problem = read_whole(path, text))
+    return {1, "rille: can't read '" + path + "': " + problem, {}};
+  const std::string source = without_shebang(std::move(text)), chunk = "@" + path;
   return run_protected({&in, &source, &chunk, &path, &arguments});
 }
 

@@ -16,7 +16,8 @@
 namespace rille::shell {
 namespace {
 
-// ---- what tests ask for: RILLE_GC_STRESS=1, RILLE_FAIL_ALLOC=n, =@n or =@n+count (docs/testing.md)
+// ---- what tests ask for: RILLE_GC_STRESS=1, RILLE_FAIL_ALLOC=n, =@n or =@n+count
+// (docs/testing.md)
 // -----------------------------------------------------------------------------------------
 
 lua::Stress stress_wanted() {
@@ -113,23 +114,32 @@ lua::Outcome run_words(lua::Interpreter& in, const Words& words) {
   return lua::run_text(in, text, "=stdin", arguments);
 }
 
-}  // namespace
-
-int run_command(const Words& words) {
-  if (words.empty() || (words[0] == "-e" && words.size() < 2)) {
-    std::fprintf(
-        stderr,
-        "usage: rille run FILE [flags], rille run -e CODE [words] or rille run - [words]\n");
-    return 2;
-  }
-  Session session;
-  const lua::Outcome out = run_words(session.interpreter(), words);
+// Prints the error, if any; gives the exit status.
+int finish(Session& session, const lua::Outcome& out) {
   if (std::fflush(stdout) != 0 && out.status == 0)
     throw std::system_error(errno, std::generic_category());
   if (!out.error.empty()) std::fprintf(stderr, "%s\n", out.error.c_str());
   // What the signal broke off (a read, say) may have raised first.
   const int signal = session.interpreter().signal;
   return signal && out.status != 0 ? 128 + signal : out.status;
+}
+
+}  // namespace
+
+int run_text(const std::string& text, const std::string& chunk, const Words& words) {
+  Session session;
+  const Interruptible now(session.interpreter());
+  return finish(session, lua::run_text(session.interpreter(), text, chunk, words));
+}
+
+int run_command(const Words& words) {
+  if (words.empty() || (words[0] == "-e" && words.size() < 2)) {
+    fmt::print(stderr,
+               "usage: rille run FILE [flags], rille run -e CODE [words] or rille run - [words]\n");
+    return 2;
+  }
+  Session session;
+  return finish(session, run_words(session.interpreter(), words));
 }
 
 }  // namespace rille::shell
