@@ -13,14 +13,11 @@ using lua::CallbackRef;
 // ---- running backwards
 // ---------------------------------------------------------------------------
 
-bool flag(const Value& v) { return v.get<bool>() && *v.get<bool>(); }
-
 autograd::BackwardOptions options_at(Call& c, int i) {
   autograd::BackwardOptions o;
-  o.create_graph = flag(c.option(i, "create_graph"));
-  const Value retain = c.option(i, "retain_graph");
-  o.retain_graph = retain.is_nil() ? o.create_graph : flag(retain);
-  o.allow_unused = flag(c.option(i, "allow_unused"));
+  o.create_graph = c.flag_option(i, "create_graph");
+  o.retain_graph = c.flag_option(i, "retain_graph", o.create_graph);
+  o.allow_unused = c.flag_option(i, "allow_unused");
   return o;
 }
 
@@ -96,8 +93,14 @@ autograd::TensorHook hook_of(CallbackRef f) {
   return [f = std::move(f)](const Tensor& dy) {
     const std::vector<Value> out = (*f)({dy});
     if (out.empty() || out[0].is_nil()) return Tensor();
-    if (!out[0].get<Tensor>()) throw type_error("a hook must return a tensor or nothing");
-    return *out[0].get<Tensor>();
+    const Tensor* replaced = out[0].get<Tensor>();
+    if (!replaced) throw type_error("a hook must return a tensor or nothing").op("register_hook");
+    if (replaced->shape() != dy.shape() || replaced->dtype() != dy.dtype())
+      throw shape_error("a hook must return a gradient like the one it got, {}{}, not {}{}",
+                        name(dy.dtype()), to_string(dy.shape()), name(replaced->dtype()),
+                        to_string(replaced->shape()))
+          .op("register_hook");
+    return *replaced;
   };
 }
 

@@ -11,9 +11,12 @@ void bind_all(Interpreter& in) {
   bind_autograd(in);
   bind_engine(in);
   bind_files(in);
+  bind_info(in);
   bind_nn(in);
   bind_optim(in);
+  bind_scopes(in);
   bind_system(in);
+  bind_tables(in);
   bind_workers(in);
 }
 
@@ -21,7 +24,8 @@ Device device_of(const std::string& text) { return parse_device(text); }
 
 DType dtype_of(const std::string& text) {
   if (const auto d = parse_dtype(text)) return *d;
-  throw dtype_error("'{}' is no dtype", text).hint("f64 f32 f16 bf16 i64 i32 i16 i8 u8 bool");
+  throw dtype_error("'{}' is no dtype", text)
+      .hint("dtypes: f64 f32 f16 bf16 i64 i32 i16 i8 u8 bool");
 }
 
 }  // namespace rille::bind

@@ -15,9 +15,12 @@ void bind_create(Interpreter& in);
 void bind_autograd(Interpreter& in);
 void bind_engine(Interpreter& in);
 void bind_files(Interpreter& in);
+void bind_info(Interpreter& in);
 void bind_nn(Interpreter& in);
 void bind_optim(Interpreter& in);
+void bind_scopes(Interpreter& in);
 void bind_system(Interpreter& in);
+void bind_tables(Interpreter& in);
 void bind_workers(Interpreter& in);
 
 /// All of them.

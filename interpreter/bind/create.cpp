@@ -72,16 +72,15 @@ void tensor(Call& c) {
   Written w;
   w.read(c.value(1), 0);
   c.only(2, {"dtype", "device", "requires_grad"});
-  const Value dtype = c.option(2, "dtype"), device = c.option(2, "device"),
-              grad = c.option(2, "requires_grad");
-  Tensor t = store(w, dtype.get<std::string>() ? dtype_of(*dtype.get<std::string>()) : w.dtype());
-  const Device want = device.get<std::string>() ? device_of(*device.get<std::string>())
-                                                : c.context().default_device;
+  const auto dtype = c.text_option(2, "dtype"), device = c.text_option(2, "device");
+  const bool grad = c.flag_option(2, "requires_grad");
+  Tensor t = store(w, dtype ? dtype_of(*dtype) : w.dtype());
+  const Device want = device ? device_of(*device) : c.context().default_device;
   {
     const NoGrad quiet;
     t = to_device(t, want);
   }
-  if (grad.get<bool>() && *grad.get<bool>()) autograd::set_requires_grad(t, true);
+  if (grad) autograd::set_requires_grad(t, true);
   c.give(t);
 }
 

@@ -26,6 +26,7 @@ Table state_of(const Generator& g) {
   return t;
 }
 Generator generator_from(Call& c, int i) {
+  if (!c.is_table(i)) c.wrong(i, "state", "a table from get_rng_state");
   const Value s = c.option(i, "seed"), n = c.option(i, "next");
   if (!s.get<int64_t>() || !n.get<int64_t>()) c.wrong(i, "state", "a table from get_rng_state");
   return {static_cast<uint64_t>(*s.get<int64_t>()), static_cast<uint64_t>(*n.get<int64_t>())};
@@ -126,12 +127,16 @@ void stats(Call& c) {
   t.named["allocations"] = s.allocations;
   c.give(t);
 }
+void live_boxes(Call& c) { c.give(c.interpreter().owned.live()); }
 void fail_after(Call& c) { memory::fail_after(c.integer(1, "n")); }
 
 // memory.limit([bytes or "4GiB"]) -> bytes, or nil where there is none
 void limit(Call& c) {
   if (c.is_number(1)) {
-    memory::set_limit(std::max<int64_t>(0, c.integer(1, "bytes")));
+    const int64_t bytes = c.integer(1, "bytes");
+    if (bytes < 0)
+      throw arg_error("'bytes' must be 0 (no limit) or more, got {}", bytes).op("memory.limit");
+    memory::set_limit(bytes);
   } else if (c.has(1)) {
     const std::string text = c.string(1, "bytes");
     char* end = nullptr;
@@ -213,8 +218,10 @@ void bind_engine(Interpreter& in) {
                                               {"clock", clock},
                                               {"ops", ops}};
   lua::define_functions(in, "rille", functions);
-  static constexpr NativeEntry natives[] = {
-      {"initial_seed", initial_seed}, {"clock", clock}, {"fail_allocation", fail_after}};
+  static constexpr NativeEntry natives[] = {{"initial_seed", initial_seed},
+                                            {"clock", clock},
+                                            {"fail_allocation", fail_after},
+                                            {"live_boxes", live_boxes}};
   lua::define_functions(in, "rille.native", natives);
   static constexpr NativeEntry methods[] = {
       {"seed", generator_seed}, {"state", generator_state}, {"set_state", generator_set_state}};

@@ -123,8 +123,8 @@ void load(Call& c) {
   named("load", [&] {
     const std::string path = c.string(1, "path");
     c.only(2, {"device", "mmap", "map_device", "strict"});
-    const Value device = c.option(2, "device");
-    const Device to = device.get<std::string>() ? device_of(*device.get<std::string>()) : Device{};
+    const auto device = c.text_option(2, "device");
+    const Device to = device ? device_of(*device) : Device{};
     const io::SafetensorsFile file(path);
     std::vector<Tensor> tensors;
     std::vector<std::string> names;

@@ -3,6 +3,7 @@
 #include "ops/index.h"
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
+#include "interpreter/lua/diagnose.h"
 #include "ops/cast.h"
 #include "ops/scatter.h"
 #include "ops/strided.h"
@@ -112,9 +113,20 @@ class Builder {
   Look look_;
 };
 
+[[noreturn]] void no_such_member(const std::string& name) {
+  std::vector<std::string_view> known = {"dtype", "device", "requires_grad", "grad",   "is_leaf",
+                                         "size",  "shape",  "dim",           "numel",  "item",
+                                         "to",    "tolist", "backward",      "detach", "layout"};
+  for (const OpInfo* op : all_ops())
+    if (op->method) known.push_back(op->name);
+  const std::string near = lua::nearest(name, known);
+  throw arg_error("a tensor has no field or method '{}'{}", name,
+                  near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
+      .op("");
+}
+
 Look look_for(Call& c, const Tensor& t) {
-  if (c.is_string(2))
-    throw arg_error("a tensor has no field or method '{}'", c.string(2, "name")).op("");
+  if (c.is_string(2)) no_such_member(c.string(2, "name"));
   Builder b(t);
   const Value v = c.value(2);
   if (const Table* list = v.table()) {

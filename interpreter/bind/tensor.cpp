@@ -3,6 +3,7 @@
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
 #include "ops/cast.h"
+#include "ops/shape.h"
 
 namespace rille::bind {
 namespace {
@@ -95,11 +96,9 @@ void to(Call& c) {
     } else {
       c.only(i, {"async", "copy", "layout", "saturate", "nan", "rounding", "generator", "dtype",
                  "device"});
-      if (const Value v = c.option(i, "copy"); v.get<bool>()) copy = *v.get<bool>();
-      if (const Value v = c.option(i, "dtype"); v.get<std::string>())
-        dtype = dtype_of(*v.get<std::string>());
-      if (const Value v = c.option(i, "device"); v.get<std::string>())
-        device = device_of(*v.get<std::string>());
+      copy = c.flag_option(i, "copy");
+      if (const auto d = c.text_option(i, "dtype")) dtype = dtype_of(*d);
+      if (const auto d = c.text_option(i, "device")) device = device_of(*d);
     }
   }
   const Tensor moved = cast(to_device(t, device), dtype);
@@ -141,9 +140,12 @@ void length(Call& c) {
   if (t.rank() == 0) throw shape_error("a 0-d tensor has no length").op("#");
   c.give(t.shape()[0]);
 }
-void text(Call& c) { c.give(print_tensor(c.tensor(1, "self"))); }
+void text(Call& c) {
+  c.give(c.is_closed(1) ? "a closed tensor" : print_tensor(c.tensor(1, "self")));
+}
 void concat(Call& c) {
   if (!c.is_tensor(1) || !c.is_tensor(2)) throw type_error("'..' joins two tensors").op("cat");
+  c.give(rille::cat({c.tensor(1, "a"), c.tensor(2, "b")}));
 }
 void same(Call& c) {
   c.give(c.is_tensor(1) && c.is_tensor(2) && c.tensor(1, "a").is(c.tensor(2, "b")));

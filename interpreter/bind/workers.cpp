@@ -23,6 +23,8 @@ void worker_pool(Call& c) {
   plan.flags = c.context().flags & kDeterministic;
   plan.default_dtype = c.context().default_dtype;
   plan.default_device = c.context().default_device;
+  plan.stress = c.interpreter().stress;
+  plan.stress.allocations = 0;
   c.give(lua::ObjectRef(std::make_shared<WorkerPool>(static_cast<int>(n), std::move(plan))));
 }
 

@@ -1,8 +1,6 @@
 #include "interpreter/lua/box.h"
 
-#include <memory>
-
-#include "interpreter/lua/interpreter.h"
+#include <utility>
 
 namespace rille::lua {
 namespace {
@@ -11,12 +9,11 @@ namespace {
 int drop(lua_State* L) {
   if (lua_type(L, 1) != LUA_TUSERDATA || lua_rawlen(L, 1) < sizeof(Box)) return 0;
   Box* b = static_cast<Box*>(lua_touserdata(L, 1));
-  if (b->magic != Box::kMagic || !b->impl) return 0;
-  void* impl = std::exchange(b->impl, nullptr);
-  if (b->kind == BoxKind::tensor)
-    Tensor(static_cast<TensorImpl*>(impl));
-  else
-    delete static_cast<ObjectRef*>(impl);
+  const bool ours =
+      b->tag == Box::tag_of(BoxKind::tensor) || b->tag == Box::tag_of(BoxKind::object);
+  if (!ours || b->slot == Owned::kNone) return 0;
+  Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(1)));
+  in.owned.drop(std::exchange(b->slot, Owned::kNone));
   return 0;
 }
 
@@ -28,23 +25,31 @@ const Box* as_box(lua_State* L, int i, const Interpreter& in, BoxKind kind) {
       kind == BoxKind::tensor ? mt == in.tensor_metatable : in.object_metatables.contains(mt);
   if (!ours || lua_rawlen(L, i) < sizeof(Box)) return nullptr;
   const Box* b = static_cast<const Box*>(lua_touserdata(L, i));
-  return b->magic == Box::kMagic && b->kind == kind ? b : nullptr;
+  return b->tag == Box::tag_of(kind) ? b : nullptr;
 }
 
+// A box without metatable or slot: its finalizer does nothing yet.
 Box* push_box(lua_State* L, BoxKind kind) {
   Box* b = static_cast<Box*>(lua_newuserdatauv(L, sizeof(Box), 0));
-  b->magic = Box::kMagic;
-  b->kind = kind;
-  b->unused = 0;
-  b->impl = nullptr;
+  *b = {Box::tag_of(kind), Owned::kNone};
   return b;
 }
 
-void finish_metatable(lua_State* L) {
-  lua_pushcfunction(L, drop);
-  lua_setfield(L, -2, "__gc");
-  lua_pushcfunction(L, drop);
-  lua_setfield(L, -2, "__close");
+// The metatable is on top of the stack.
+Box* finish_box(lua_State* L, Interpreter& in, Box* b) {
+  lua_setmetatable(L, -2);
+  b->slot = in.owned.take();
+  if (b->slot == Owned::kNone) luaL_error(L, "not enough memory");
+  in.owned.note(b->slot, L);
+  return b;
+}
+
+void finish_metatable(lua_State* L, Interpreter& in) {
+  for (const char* event : {"__gc", "__close"}) {
+    lua_pushlightuserdata(L, &in);
+    lua_pushcclosure(L, drop, 1);
+    lua_setfield(L, -2, event);
+  }
   lua_pushboolean(L, 0);
   lua_setfield(L, -2, "__metatable");
 }
@@ -54,39 +59,51 @@ void finish_metatable(lua_State* L) {
 Box* push_tensor_box(lua_State* L, Interpreter& in) {
   Box* b = push_box(L, BoxKind::tensor);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &in.tensor_metatable);
-  lua_setmetatable(L, -2);
-  return b;
+  return finish_box(L, in, b);
+}
+
+Box* push_tensor_box(lua_State* L, Interpreter& in, int metatable) {
+  Box* b = push_box(L, BoxKind::tensor);
+  lua_pushvalue(L, metatable);
+  return finish_box(L, in, b);
 }
 
 Box* push_object_box(lua_State* L, Interpreter& in, std::string_view type) {
   Box* b = push_box(L, BoxKind::object);
-  const auto it = in.classes.find(type);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, it->second.get());
-  lua_setmetatable(L, -2);
-  return b;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, in.classes.find(type)->second.get());
+  return finish_box(L, in, b);
 }
 
 TensorImpl* peek_tensor(lua_State* L, int i, const Interpreter& in) {
   const Box* b = as_box(L, i, in, BoxKind::tensor);
-  return b ? static_cast<TensorImpl*>(b->impl) : nullptr;
+  return b ? static_cast<TensorImpl*>(in.owned.held(b->slot)) : nullptr;
 }
 
 ObjectRef* peek_object(lua_State* L, int i, const Interpreter& in) {
   const Box* b = as_box(L, i, in, BoxKind::object);
-  return b ? static_cast<ObjectRef*>(b->impl) : nullptr;
+  return b ? static_cast<ObjectRef*>(in.owned.held(b->slot)) : nullptr;
 }
 
 bool is_closed_box(lua_State* L, int i, const Interpreter& in) {
   const Box* b = as_box(L, i, in, BoxKind::tensor);
   if (!b) b = as_box(L, i, in, BoxKind::object);
-  return b && !b->impl;
+  return b && !in.owned.held(b->slot);
+}
+
+uint32_t slot_of(lua_State* L, int i, const Interpreter& in) {
+  const Box* b = as_box(L, i, in, BoxKind::tensor);
+  return b ? b->slot : Owned::kNone;
+}
+
+bool is_tensor_box(lua_State* L, int i, const Interpreter& in) {
+  return as_box(L, i, in, BoxKind::tensor) != nullptr;
 }
 
 void make_tensor_metatable(lua_State* L, Interpreter& in) {
   lua_newtable(L);
   lua_pushliteral(L, "rille.Tensor");
   lua_setfield(L, -2, "__name");
-  finish_metatable(L);
+  finish_metatable(L, in);
   in.tensor_metatable = lua_topointer(L, -1);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &in.tensor_metatable);
@@ -98,7 +115,7 @@ void make_object_metatable(lua_State* L, Interpreter& in, std::string_view type)
   lua_newtable(L);
   lua_pushlstring(L, type.data(), type.size());
   lua_setfield(L, -2, "__name");
-  finish_metatable(L);
+  finish_metatable(L, in);
   in.object_metatables.insert(lua_topointer(L, -1));
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, key.get());

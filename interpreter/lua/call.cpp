@@ -7,6 +7,7 @@
 #include "core/fail.h"
 #include "interpreter/lua/box.h"
 #include "interpreter/lua/diagnose.h"
+#include "interpreter/lua/guard.h"
 #include "interpreter/lua/read_args.h"
 
 namespace rille::lua {
@@ -14,21 +15,17 @@ namespace {
 
 constexpr int kDepth = 64;
 
-// A raised Lua value that crosses C++ frames; its registry reference is freed when it is raised
-// again.
-bool native_guarded(lua_State* L, Interpreter& in, Native function, size_t& first,
-                    int& raised) noexcept;
-
 int reference_body(lua_State* L) {
   // 1: light userdata int*, 2: the value
   *static_cast<int*>(lua_touserdata(L, 1)) = luaL_ref(L, LUA_REGISTRYINDEX);
   return 0;
 }
 
-// A registry reference to the value at stack index i.
-int make_reference(lua_State* L, int i) {
+// The value at stack index i, held in the registry.
+CallbackRef hold(lua_State* L, Interpreter& in, int i) {
   const int index = lua_absindex(L, i);
   int reference = LUA_NOREF;
+  auto held = std::make_shared<Callback>(in, LUA_NOREF);
   lua_pushcfunction(L, reference_body);
   lua_pushlightuserdata(L, &reference);
   lua_pushvalue(L, index);
@@ -36,7 +33,8 @@ int make_reference(lua_State* L, int i) {
     lua_settop(L, -2);
     throw std::bad_alloc();
   }
-  return reference;
+  held->set_reference(reference);
+  return held;
 }
 
 int native_entry(lua_State* L) {
@@ -44,44 +42,13 @@ int native_entry(lua_State* L) {
   Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(2)));
   luaL_checkstack(L, 32, "rille");
   follow_coroutine(L, in);
-  size_t first = 0;  // an outer native that called back into Lua has results there, too
-  int lua_error_reference = LUA_NOREF;
-  if (!native_guarded(L, in, function, first, lua_error_reference)) {
-    if (lua_error_reference != LUA_NOREF) {
-      lua_rawgeti(L, LUA_REGISTRYINDEX, lua_error_reference);
-      luaL_unref(L, LUA_REGISTRYINDEX, lua_error_reference);
-      return lua_error(L);
-    }
-    return raise_prepared(L, in);
-  }
-  pace_collector(L, in);
-  const int n = static_cast<int>(in.results.size() - first);
-  luaL_checkstack(L, n + 8, "too many results");
-  for (int i = 0; i < n; ++i) push_value(L, in, in.results[first + static_cast<size_t>(i)]);
-  in.results.resize(first);
-  return n;
-}
-
-bool native_guarded(lua_State* L, Interpreter& in, Native function, size_t& first,
-                    int& lua_error_reference) noexcept {
-  const Entered entered(in, L);
-  first = in.results.size();
-  try {
+  const size_t first = in.results.size();  // an outer native that called Lua has results there, too
+  const Blame blame{static_cast<const char*>(lua_touserdata(L, lua_upvalueindex(3)))};
+  const bool done = guarded(L, in, blame, [&] {
     Call call(L, in);
     function(call);
-    return true;
-  } catch (const LuaError& e) {
-    lua_error_reference = e.reference();
-  } catch (Error& e) {
-    if (e.op().empty()) e.op(static_cast<const char*>(lua_touserdata(L, lua_upvalueindex(3))));
-    diagnose(L, in, std::move(e), nullptr, nullptr);
-  } catch (const std::bad_alloc&) {
-    diagnose(L, in, Error(Kind::memory, "E_OOM", "out of memory"), nullptr, nullptr);
-  } catch (const std::exception& e) {
-    diagnose(L, in, internal_error("{}", e.what()), nullptr, nullptr);
-  }
-  in.results.resize(first);
-  return false;
+  });
+  return done ? push_results(L, in, first) : raise_prepared(L, in, first);
 }
 
 }  // namespace
@@ -113,27 +80,50 @@ int invoke_body(lua_State* L) {
   return lua_gettop(L);
 }
 
+// Puts the stack, and the results on their way, back to what they were, on errors too.
+class KeptState {
+ public:
+  KeptState(lua_State* L, Interpreter& in)
+      : L_(L), in_(in), top_(lua_gettop(L)), results_(in.results.size()), modes_(in) {}
+  ~KeptState() {
+    lua_settop(L_, top_);
+    in_.results.resize(results_);
+  }
+  KeptState(const KeptState&) = delete;
+  KeptState& operator=(const KeptState&) = delete;
+  int top() const { return top_; }
+
+ private:
+  lua_State* L_;
+  Interpreter& in_;
+  int top_;
+  size_t results_;
+  KeptModes modes_;
+};
+
+[[noreturn]] void throw_lua_error(lua_State* L, Interpreter& in, int status) {
+  if (status == LUA_ERRMEM) throw std::bad_alloc();
+  const bool is_text = lua_type(L, -1) == LUA_TSTRING;
+  std::string text = is_text ? lua_tolstring(L, -1, nullptr) : "an error in a Lua function";
+  if (text == "attempt to yield across a C-call boundary")
+    throw fail(Kind::state, "E_STATE", "a function that the engine calls can't yield");
+  throw LuaError(hold(L, in, -1), std::move(text));
+}
+
 }  // namespace
 
 std::vector<Value> Callback::operator()(std::vector<Value> arguments) const {
   lua_State* L = in_.running ? in_.running : in_.L;
-  const int top = lua_gettop(L);
   if (!lua_checkstack(L, 16)) throw std::bad_alloc();
+  const KeptState kept(L, in_);
   Invocation call{&in_, reference_, &arguments};
   lua_pushcfunction(L, invoke_body);
   lua_pushlightuserdata(L, &call);
   const int status = lua_pcall(L, 1, LUA_MULTRET, 0);
-  if (status != LUA_OK) {
-    std::string text;
-    if (lua_type(L, -1) == LUA_TSTRING) text = lua_tolstring(L, -1, nullptr);
-    const int reference = make_reference(L, -1);
-    lua_settop(L, top);
-    throw LuaError(reference, text.empty() ? "an error in a Lua function" : text);
-  }
+  if (status != LUA_OK) throw_lua_error(L, in_, status);
   std::vector<Value> out;
   const Call reader(L, in_);
-  for (int i = top + 1; i <= lua_gettop(L); ++i) out.push_back(reader.value(i));
-  lua_settop(L, top);
+  for (int i = kept.top() + 1; i <= lua_gettop(L); ++i) out.push_back(reader.value(i));
   return out;
 }
 
@@ -144,6 +134,7 @@ int Call::count() const { return lua_gettop(L_); }
 bool Call::has(int i) const { return !lua_isnoneornil(L_, i); }
 bool Call::is_table(int i) const { return lua_type(L_, i) == LUA_TTABLE; }
 bool Call::is_tensor(int i) const { return peek_tensor(L_, i, in_) != nullptr; }
+bool Call::is_closed(int i) const { return is_closed_box(L_, i, in_); }
 bool Call::is_string(int i) const { return lua_type(L_, i) == LUA_TSTRING; }
 bool Call::is_number(int i) const { return lua_type(L_, i) == LUA_TNUMBER; }
 bool Call::is_function(int i) const { return lua_type(L_, i) == LUA_TFUNCTION; }
@@ -202,13 +193,15 @@ std::string Call::string(int i, std::string_view name) const {
 
 CallbackRef Call::function(int i, std::string_view name) const {
   if (!is_function(i)) wrong(i, name, "a function");
-  return std::make_shared<Callback>(in_, make_reference(L_, i));
+  return hold(L_, in_, i);
 }
 
 ObjectRef Call::any_object(int i) const {
   const ObjectRef* o = peek_object(L_, i, in_);
   return o ? *o : nullptr;
 }
+
+uint32_t Call::slot(int i) const { return slot_of(L_, i, in_); }
 
 Value Call::value(int i) const { return read(lua_absindex(L_, i), 0); }
 
@@ -259,6 +252,31 @@ Value Call::option(int i, std::string_view key) const {
     if (lua_type(L_, -2) == LUA_TSTRING && key == lua_tolstring(L_, -2, nullptr))
       found = read(lua_gettop(L_), 0);
   return found;
+}
+
+namespace {
+
+std::string_view kind_of(const Value& v) {
+  constexpr std::string_view kinds[] = {"nil",       "a boolean",  "a number",
+                                        "a number",  "a string",   "a tensor",
+                                        "an object", "a function", "a table"};
+  return kinds[v.v.index()];
+}
+
+}  // namespace
+
+std::optional<std::string> Call::text_option(int i, std::string_view key) const {
+  const Value v = option(i, key);
+  if (v.is_nil()) return {};
+  if (const auto* s = v.get<std::string>()) return *s;
+  throw type_error("'{}' must be a string, got {}", key, kind_of(v));
+}
+
+bool Call::flag_option(int i, std::string_view key, bool otherwise) const {
+  const Value v = option(i, key);
+  if (v.is_nil()) return otherwise;
+  if (const bool* b = v.get<bool>()) return *b;
+  throw type_error("'{}' must be true or false, got {}", key, kind_of(v));
 }
 
 void Call::options(int i, const OpInfo& schema, void* into) const {
@@ -343,14 +361,27 @@ void push_value(lua_State* L, Interpreter& in, const Value& v) {
   else if (const auto* s = v.get<std::string>())
     lua_pushlstring(L, s->data(), s->size());
   else if (const auto* t = v.get<Tensor>())
-    fill(push_tensor_box(L, in), *t);
+    fill(in, push_tensor_box(L, in), *t);
   else if (const auto* f = v.get<CallbackRef>())
     lua_rawgeti(L, LUA_REGISTRYINDEX, (*f)->reference());
   else if (const Table* table = v.table())
     push_table(L, in, *table);
   else if (const auto* o = v.get<ObjectRef>()) {
-    push_object_box(L, in, (*o)->type())->impl = new ObjectRef(*o);
+    Box* box = push_object_box(L, in, (*o)->type());
+    auto* owned = new (std::nothrow) ObjectRef(*o);
+    if (!owned) luaL_error(L, "not enough memory");
+    fill(in, box, owned);
   }
+}
+
+int push_results(lua_State* L, Interpreter& in, size_t first) {
+  const int n = static_cast<int>(in.results.size() - first);
+  pace_collector(L,
+                 in);  // may run a script's __gc, which may call us: those results are gone after
+  luaL_checkstack(L, n + 8, "too many results");
+  for (int i = 0; i < n; ++i) push_value(L, in, in.results[first + static_cast<size_t>(i)]);
+  in.results.resize(first);
+  return n;
 }
 
 void push_native(lua_State* L, Interpreter& in, Native f, const char* name) {

@@ -16,8 +16,8 @@ struct OpInfo;
 
 namespace rille::lua {
 
-/// A Lua function that C++ holds. Called on the interpreter's own thread only; an error of the
-/// function comes out as the error it raised.
+/// A Lua function (or another value) that C++ holds. Called on the interpreter's own thread only;
+/// an error of the function comes out as the error it raised.
 class Callback {
  public:
   Callback(Interpreter& in, int reference) : in_(in), reference_(reference) {}
@@ -26,6 +26,7 @@ class Callback {
   Callback& operator=(const Callback&) = delete;
   std::vector<Value> operator()(std::vector<Value> arguments) const;
   int reference() const { return reference_; }
+  void set_reference(int reference) { reference_ = reference; }
 
  private:
   Interpreter& in_;
@@ -35,12 +36,13 @@ class Callback {
 /// A Lua error on its way through C++ frames: the raised value waits in the registry.
 class LuaError : public std::exception {
  public:
-  LuaError(int reference, std::string text) : reference_(reference), text_(std::move(text)) {}
+  LuaError(CallbackRef value, std::string text)
+      : value_(std::move(value)), text_(std::move(text)) {}
   const char* what() const noexcept override { return text_.c_str(); }
-  int reference() const { return reference_; }
+  const CallbackRef& value() const { return value_; }
 
  private:
-  int reference_;
+  CallbackRef value_;
   std::string text_;
 };
 
@@ -59,6 +61,7 @@ class Call {
   bool has(int i) const;  // given and not nil
   bool is_table(int i) const;
   bool is_tensor(int i) const;
+  bool is_closed(int i) const;  // a box that was freed or never filled
   bool is_string(int i) const;
   bool is_number(int i) const;
   bool is_function(int i) const;
@@ -71,6 +74,10 @@ class Call {
   bool boolean(int i, std::string_view name) const;
   std::string string(int i, std::string_view name) const;
   CallbackRef function(int i, std::string_view name) const;
+  /// Where the interpreter's list has the tensor (lua/owned.h); kNone for what is none.
+  uint32_t slot(int i) const;
+  /// Tells coroutines apart; for comparing only.
+  const void* thread() const { return L_; }
   /// Everything at a position, tables copied (64 deep at most).
   Value value(int i) const;
   template <class T>
@@ -82,6 +89,9 @@ class Call {
 
   /// The entry of an options table as a Value; nil where absent. See also `only`.
   Value option(int i, std::string_view key) const;
+  /// The same where it must be of one type: E_TYPE for another.
+  std::optional<std::string> text_option(int i, std::string_view key) const;
+  bool flag_option(int i, std::string_view key, bool otherwise = false) const;
   /// The options table at `i`, or nothing, into a struct whose fields `schema` describes; `into`
   /// holds the defaults. Refuses what the schema doesn't name.
   void options(int i, const OpInfo& schema, void* into) const;
@@ -122,5 +132,8 @@ void push_native(lua_State* L, Interpreter& in, Native f, const char* name = "")
 
 /// Pushes a value; may raise for want of memory.
 void push_value(lua_State* L, Interpreter& in, const Value& v);
+
+/// The end of a call: the collector's turn, then pushes what was given since `first`.
+int push_results(lua_State* L, Interpreter& in, size_t first);
 
 }  // namespace rille::lua

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "interpreter/lua/box.h"
+#include "interpreter/lua/call.h"
 
 namespace rille::lua {
 namespace {
@@ -175,7 +176,13 @@ void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, cons
   lua_settop(L, top);
 }
 
-int raise_prepared(lua_State* L, Interpreter& in) {
+int raise_prepared(lua_State* L, Interpreter& in, size_t first) {
+  in.results.resize(first);
+  if (in.raised_value) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, in.raised_value->reference());
+    in.raised_value.reset();
+    return lua_error(L);
+  }
   const Raised& r = *in.raised;
   lua_createtable(L, 0, 8);
   set_string(L, "kind", r.kind);
@@ -195,6 +202,7 @@ int raise_prepared(lua_State* L, Interpreter& in) {
   lua_setfield(L, -2, "facts");
   lua_rawgetp(L, LUA_REGISTRYINDEX, &kErrorKey);
   lua_setmetatable(L, -2);
+  in.last_error.swap(in.raised->text);
   in.raised.reset();
   return lua_error(L);
 }
@@ -258,7 +266,7 @@ int raise_from_table(lua_State* L) {
   lua_settop(L, 1);
   luaL_checkstack(L, 16, "rille");
   prepare_from_table(L, in);
-  return raise_prepared(L, in);
+  return raise_prepared(L, in, in.results.size());
 }
 
 void make_error_metatable(lua_State* L) {
@@ -275,9 +283,9 @@ void make_error_metatable(lua_State* L) {
 }
 
 std::string nearest(std::string_view wrong, const std::vector<std::string_view>& names) {
-  // Edit distance with swaps of neighbours; a third of the letters may differ.
+  // Edit distance with swaps of neighbours; every third letter may differ.
   std::string_view best;
-  size_t least = wrong.size() / 3 + 2;
+  size_t least = std::max<size_t>(2, wrong.size() / 3 + 1);
   for (const std::string_view name : names) {
     std::vector<std::vector<size_t>> d(wrong.size() + 1, std::vector<size_t>(name.size() + 1));
     for (size_t i = 0; i <= wrong.size(); ++i) d[i][0] = i;
@@ -302,7 +310,8 @@ std::string describe_value(lua_State* L, int i, const Interpreter& in) {
     const Tensor t = tensor_of(p);
     return fmt::format("{}{}", name(t.dtype()), to_string(t.shape()));
   }
-  if (is_closed_box(L, i, in)) return "a closed tensor";
+  if (is_closed_box(L, i, in))
+    return is_tensor_box(L, i, in) ? "a closed tensor" : "a closed object";
   switch (lua_type(L, i)) {
     case LUA_TNONE:
     case LUA_TNIL: return "nil";
@@ -316,6 +325,7 @@ std::string describe_value(lua_State* L, int i, const Interpreter& in) {
     case LUA_TNUMBER:
       return lua_isinteger(L, i) ? fmt::format("{}", lua_tointegerx(L, i, nullptr))
                                  : fmt::format("{:g}", lua_tonumberx(L, i, nullptr));
+    case LUA_TUSERDATA: return peek_object(L, i, in) ? "an object of Rille's" : "a userdata";
     default: return fmt::format("a {}", lua_typename(L, lua_type(L, i)));
   }
 }

@@ -16,8 +16,9 @@ void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, cons
 /// native.raise{ kind, code, op, message, hint, facts, status }: how the standard library raises.
 int raise_from_table(lua_State* L);
 
-/// Raises what diagnose prepared, as an error object. Does not return.
-int raise_prepared(lua_State* L, Interpreter& in);
+/// Raises what was prepared, as an error object, and drops results given since `first`. Does not
+/// return.
+int raise_prepared(lua_State* L, Interpreter& in, size_t first);
 
 /// The name nearest to `wrong`, or nothing where none is near.
 std::string nearest(std::string_view wrong, const std::vector<std::string_view>& names);

@@ -11,7 +11,8 @@ namespace rille::lua {
 namespace {
 
 const char kInterpreterKey = 0;
-const char kModesKey = 0;  // registry: weak table, coroutine -> its flags
+const char kModesKey = 0;   // registry: weak table, coroutine -> its flags
+const char kThreadKey = 0;  // registry: the coroutine that modes_of is, which keeps it alive
 
 constexpr int64_t kFloor = int64_t{256} << 20;  // bytes of tensors below which nobody hurries
 
@@ -35,6 +36,8 @@ void remember_interpreter(lua_State* L, Interpreter& in) {
   lua_setfield(L, -2, "__mode");
   lua_setmetatable(L, -2);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &kModesKey);
+  lua_pushthread(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &kThreadKey);
   in.modes_of = L;
 }
 
@@ -42,20 +45,51 @@ void switch_modes(lua_State* L, Interpreter& in) {
   luaL_checkstack(L, 8, "rille");
   lua_rawgetp(L, LUA_REGISTRYINDEX, &kModesKey);
   // The one that ran before keeps its flags; a coroutine seen for the first time starts with them.
-  if (in.modes_of) {
-    lua_pushthread(in.modes_of);
-    lua_xmove(in.modes_of, L, 1);
-    lua_pushinteger(L, in.context.flags);
-    lua_rawset(L, -3);
-  }
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &kThreadKey);
+  lua_pushinteger(L, in.context.flags);
+  lua_rawset(L, -3);
+  lua_pushthread(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &kThreadKey);
+  in.modes_of = L;
   lua_pushthread(L);
   if (lua_rawget(L, -2) == LUA_TNUMBER)
     in.context.flags = static_cast<uint32_t>(lua_tointegerx(L, -1, nullptr));
   lua_pop(L, 2);
-  in.modes_of = L;
 }
 
+namespace {
+
+int switch_body(lua_State* L) {
+  const auto flags = static_cast<const uint32_t*>(lua_touserdata(L, 1));
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &kModesKey);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &kThreadKey);
+  lua_pushinteger(L, *flags);
+  lua_rawset(L, -3);
+  lua_pushthread(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &kThreadKey);
+  return 0;
+}
+
+}  // namespace
+
+KeptModes::~KeptModes() {
+  lua_State* L = in_.running;
+  if (in_.modes_of == L || !lua_checkstack(L, 4)) return;
+  lua_pushcfunction(L, switch_body);
+  lua_pushlightuserdata(L, &in_.context.flags);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
+    lua_settop(L, -2);
+    return;
+  }
+  in_.modes_of = L;
+  in_.context.flags = flags_;
+}
+
+void collect(lua_State* L) { lua_gc(L, LUA_GCCOLLECT); }
+
 void pace_collector(lua_State* L, Interpreter& in) {
+  if (in.stress.collect) [[unlikely]]
+    return collect(L);
   // Small tensors first: a young collection every few hundred calls keeps what they are made of in
   // the cache, which is worth more than the collection costs (W2 of the benchmarks).
   if (++in.calls_since_step >= kCallsPerStep && !in.collecting) {

@@ -1,6 +1,8 @@
 // One Lua state with what Rille keeps beside it: the context that ops run in, the metatables by
 // address, the sources of loaded chunks for error texts, results and errors on their way into Lua.
 #pragma once
+#include <csignal>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +14,7 @@
 
 #include "core/context.h"
 #include "core/error.h"
+#include "interpreter/lua/owned.h"
 #include "interpreter/lua/value.h"
 
 struct lua_State;
@@ -27,6 +30,16 @@ struct Raised {
   int status = 1;     // what the program exits with if nobody catches it
 };
 
+/// What tests ask of an interpreter before it opens: RILLE_GC_STRESS and RILLE_FAIL_ALLOC.
+struct Stress {
+  bool collect = false;    // a full collection at every call from Lua
+  int64_t fail_at = 0;     // the number of the Lua allocation that fails first; 0: none does
+  int64_t fail_count = 1;  // how many fail in a row; 0: all from then on
+  bool repeat = false;     // after each fail_at allocations again
+  int64_t allocations = 0;
+  int64_t failures = 0;
+};
+
 struct Interpreter {
   lua_State* L = nullptr;        // the main thread; null once closed
   lua_State* running = nullptr;  // the coroutine that called us last
@@ -38,10 +51,17 @@ struct Interpreter {
   std::vector<std::string> arguments;
 
   // On their way from C++ to Lua. They live here, not on the C stack, so that an error of Lua's
-  // allocator while they are pushed leaks nothing.
-  std::vector<Value> results;
-  std::vector<Tensor> tensors;
+  // allocator while they are pushed leaks nothing; references stay good while others are added.
+  std::deque<Value> results;
   std::optional<Raised> raised;
+  CallbackRef raised_value;  // an error that is a Lua value already
+  std::string last_error;    // text of the one raised last, for warnings
+
+  Owned owned;
+  Stress stress;
+  volatile std::sig_atomic_t signal = 0;  // that asked the script to stop
+  int closing = 0;                        // depth of coroutines that close one another
+  bool warned = false;                    // a warning is half written
 
   lua_State* modes_of = nullptr;  // whose modes context.flags holds
 
@@ -56,6 +76,8 @@ Interpreter& interpreter_of(lua_State* L);
 
 /// Lets Lua's collector follow the tensors: called where it may run finalizers.
 void pace_collector(lua_State* L, Interpreter& in);
+/// A full collection. Raises nothing; may run scripts' finalizers.
+void collect(lua_State* L);
 
 /// Enters the interpreter's context for the time of one call from Lua.
 class Entered {
@@ -82,5 +104,19 @@ inline void follow_coroutine(lua_State* L, Interpreter& in) {
   if (L != in.modes_of) [[unlikely]]
     switch_modes(L, in);
 }
+
+/// Around Lua that a native calls: coroutines that run meanwhile keep their modes, the caller gets
+/// its own back.
+class KeptModes {
+ public:
+  explicit KeptModes(Interpreter& in) : in_(in), flags_(in.context.flags) {}
+  ~KeptModes();
+  KeptModes(const KeptModes&) = delete;
+  KeptModes& operator=(const KeptModes&) = delete;
+
+ private:
+  Interpreter& in_;
+  uint32_t flags_;
+};
 
 }  // namespace rille::lua

@@ -3,7 +3,9 @@
 #include "autograd/node.h"
 #include "core/fail.h"
 #include "interpreter/lua/box.h"
+#include "interpreter/lua/call.h"
 #include "interpreter/lua/diagnose.h"
+#include "interpreter/lua/guard.h"
 #include "interpreter/lua/read_args.h"
 #include "ops/op.h"
 
@@ -43,60 +45,27 @@ bool truth_of(const Tensor& t) {
   return t.item() != 0;
 }
 
-// C++ lives and dies in here. False: an error was prepared.
-bool call_guarded(lua_State* L, const Upvalues& up, const Arranged& from, Box* const* boxes,
-                  bool& truth) noexcept {
-  const Entered entered(up.in, L);
-  try {
-    Arguments args(up.op);
-    read_args(L, up.in, up.op, from, args.get());
-    if (up.form == OpForm::in_place) {
-      call_in_place(up.op, args.get());
-      return true;
-    }
-    Results results;
-    call_erased(up.op, args.get(), results);
-    if (from.requires_grad && lua_toboolean(L, from.requires_grad))
-      for (const Tensor& t : results) autograd::set_requires_grad(t, true);
-    if (up.op.truth) {
-      truth = truth_of(results[0]);
-    } else if (up.op.results == 0) {
-      up.in.tensors.assign(std::make_move_iterator(results.begin()),
-                           std::make_move_iterator(results.end()));
-    } else {
-      for (size_t i = 0; i < results.size(); ++i) fill(boxes[i], results[i]);
-    }
-    return true;
-  } catch (Error& e) {
-    if (e.op().empty()) e.op(up.op.name);
-    diagnose(L, up.in, std::move(e), &up.op, from.at);
-  } catch (const std::bad_alloc&) {
-    diagnose(L, up.in, Error(Kind::memory, "E_OOM", "out of memory").op(up.op.name), &up.op,
-             from.at);
-  } catch (const std::exception& e) {
-    diagnose(L, up.in, internal_error("{}", e.what()).op(up.op.name), &up.op, from.at);
+void run(lua_State* L, const Upvalues& up, const Arranged& from, Box* const* boxes, bool& truth) {
+  Arguments args(up.op);
+  read_args(L, up.in, up.op, from, args.get());
+  if (up.form == OpForm::in_place) {
+    call_in_place(up.op, args.get());
+    return;
   }
-  return false;
-}
-
-Box* push_box_here(lua_State* L) {
-  Box* b = static_cast<Box*>(lua_newuserdatauv(L, sizeof(Box), 0));
-  b->magic = Box::kMagic;
-  b->kind = BoxKind::tensor;
-  b->unused = 0;
-  b->impl = nullptr;
-  lua_pushvalue(L, lua_upvalueindex(3));
-  lua_setmetatable(L, -2);
-  return b;
-}
-
-// Lists become several results, as many as there are.
-int push_list(lua_State* L, Interpreter& in) {
-  const int n = static_cast<int>(in.tensors.size());
-  luaL_checkstack(L, n + 4, "too many results");
-  for (int i = 0; i < n; ++i) fill(push_box_here(L), in.tensors[static_cast<size_t>(i)]);
-  in.tensors.clear();
-  return n;
+  Results results;
+  call_erased(up.op, args.get(), results);
+  if (from.requires_grad && lua_type(L, from.requires_grad) != LUA_TBOOLEAN)
+    throw type_error("'requires_grad' must be true or false, got {}",
+                     describe_value(L, from.requires_grad, up.in));
+  if (from.requires_grad && lua_toboolean(L, from.requires_grad))
+    for (const Tensor& t : results) autograd::set_requires_grad(t, true);
+  if (up.op.truth) {
+    truth = truth_of(results[0]);
+  } else if (up.op.results == 0) {
+    for (Tensor& t : results) up.in.results.emplace_back(std::move(t));
+  } else {
+    for (size_t i = 0; i < results.size(); ++i) fill(up.in, boxes[i], results[i]);
+  }
 }
 
 int entry(lua_State* L) {
@@ -104,24 +73,26 @@ int entry(lua_State* L) {
   if (up.form == OpForm::unary_operator) lua_settop(L, 1);  // Lua passes the operand twice
   luaL_checkstack(L, kSlots, "rille");
   follow_coroutine(L, up.in);
+  const size_t first = up.in.results.size();
   Arranged from;
   arrange(L, up.op, lua_gettop(L), from);
   Box* boxes[4] = {};
   const bool in_place = up.form == OpForm::in_place;
   bool truth = false;
   const int boxed = in_place || up.op.truth ? 0 : up.op.results;
-  for (int i = 0; i < boxed; ++i) boxes[i] = push_box_here(L);
-  if (!call_guarded(L, up, from, boxes, truth)) return raise_prepared(L, up.in);
+  for (int i = 0; i < boxed; ++i) boxes[i] = push_tensor_box(L, up.in, lua_upvalueindex(3));
+  const Blame blame{up.op.name, &up.op, from.at};
+  if (!guarded(L, up.in, blame, [&] { run(L, up, from, boxes, truth); }))
+    return raise_prepared(L, up.in, first);
+  if (up.op.results == 0 && !in_place) return push_results(L, up.in, first);
   pace_collector(L, up.in);
   if (in_place) {
     lua_pushvalue(L, 1);
     return 1;
   }
-  if (up.op.truth) {
-    lua_pushboolean(L, truth);
-    return 1;
-  }
-  return up.op.results == 0 ? push_list(L, up.in) : up.op.results;
+  if (!up.op.truth) return up.op.results;
+  lua_pushboolean(L, truth);
+  return 1;
 }
 
 }  // namespace

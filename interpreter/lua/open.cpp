@@ -3,65 +3,19 @@
 #include <lua.hpp>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <memory>
 
-#include "interpreter/lua/box.h"
 #include "interpreter/lua/diagnose.h"
-#include "stdlib/embedded.h"
+#include "interpreter/lua/heap.h"
+#include "interpreter/lua/libraries.h"
 
 namespace rille::lua {
 
 void remember_interpreter(lua_State* L, Interpreter& in);
 
 namespace {
-
-// ---- libraries
-// -----------------------------------------------------------------------------------
-
-void open_libraries(lua_State* L) {
-  // One by one: what scripts must not have is never opened.
-  luaL_requiref(L, LUA_GNAME, luaopen_base, 1);
-  luaL_requiref(L, LUA_LOADLIBNAME, luaopen_package, 1);
-  luaL_requiref(L, LUA_COLIBNAME, luaopen_coroutine, 1);
-  luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 1);
-  luaL_requiref(L, LUA_IOLIBNAME, luaopen_io, 1);
-  luaL_requiref(L, LUA_OSLIBNAME, luaopen_os, 1);
-  luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 1);
-  luaL_requiref(L, LUA_MATHLIBNAME, luaopen_math, 1);
-  luaL_requiref(L, LUA_UTF8LIBNAME, luaopen_utf8, 1);
-  luaL_requiref(L, LUA_DBLIBNAME, luaopen_debug, 1);
-  lua_settop(L, 0);
-}
-
-// package.searchers entry: modules of the standard library, by their embedded text.
-int find_embedded(lua_State* L) {
-  const char* name = luaL_checkstring(L, 1);
-  for (const stdlib::Module& m : stdlib::modules()) {
-    if (m.name != name) continue;
-    const std::string_view source = m.source;
-    lua_pushfstring(L, "@rille:%s", name);
-    if (luaL_loadbufferx(L, source.data(), source.size(), lua_tostring(L, -1), "t") != LUA_OK)
-      return lua_error(L);
-    return 1;
-  }
-  lua_pushfstring(L, "no module '%s' in the standard library", name);
-  return 1;
-}
-
-void add_searcher(lua_State* L) {
-  lua_getglobal(L, "package");
-  lua_getfield(L, -1, "searchers");
-  const lua_Integer n = static_cast<lua_Integer>(lua_rawlen(L, -1));
-  for (lua_Integer i = n; i >= 2; --i) {
-    lua_rawgeti(L, -1, i);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_pushcfunction(L, find_embedded);
-  lua_rawseti(L, -2, 2);
-  lua_pop(L, 2);
-}
 
 // ---- running
 // -------------------------------------------------------------------------------------
@@ -82,26 +36,34 @@ int error_text_body(lua_State* L) {
   return 1;
 }
 
+// The raw field `key` of the table on top, pushed; nil where it has none. Raises nothing.
+void push_raw(lua_State* L, std::string_view key) {
+  for (lua_pushnil(L); lua_next(L, -2); lua_settop(L, -2))
+    if (lua_type(L, -2) == LUA_TSTRING && key == lua_tolstring(L, -2, nullptr))
+      return lua_replace(L, -2);  // the value takes the key's place
+  lua_pushnil(L);
+}
+
 // The text of the error on top of the stack, through __tostring where it has one; and its status.
 void read_error(lua_State* L, Outcome& out) {
   out.status = 1;
+  if (!lua_checkstack(L, 8)) return;
   if (lua_type(L, -1) == LUA_TTABLE) {
-    lua_pushliteral(L, "status");
-    lua_rawget(L, -2);
-    if (lua_type(L, -1) == LUA_TNUMBER) out.status = static_cast<int>(lua_tointeger(L, -1));
-    lua_pop(L, 1);
-    lua_pushliteral(L, "kind");
-    lua_rawget(L, -2);
+    push_raw(L, "status");
+    if (lua_type(L, -1) == LUA_TNUMBER)
+      out.status = static_cast<int>(lua_tointegerx(L, -1, nullptr));
+    lua_settop(L, -2);
+    push_raw(L, "kind");
     const bool quiet =
-        lua_type(L, -1) == LUA_TSTRING && std::strcmp(lua_tostring(L, -1), "exit") == 0;
-    lua_pop(L, 1);
+        lua_type(L, -1) == LUA_TSTRING && std::strcmp(lua_tolstring(L, -1, nullptr), "exit") == 0;
+    lua_settop(L, -2);
     if (quiet) return;
   }
   lua_pushcfunction(L, error_text_body);
   lua_pushvalue(L, -2);
   const bool told = lua_pcall(L, 1, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING;
-  out.error = told ? lua_tostring(L, -1) : "an error whose text could not be had";
-  lua_pop(L, 1);
+  out.error = told ? lua_tolstring(L, -1, nullptr) : "an error whose text could not be had";
+  lua_settop(L, -2);
 }
 
 // Whether the value on top is what rille.recipe{} returns.
@@ -135,6 +97,7 @@ struct Run {
 int run_body(lua_State* L) {
   const Run& run = *static_cast<const Run*>(lua_touserdata(L, 1));
   lua_settop(L, 0);
+  if (run.path) search_beside(L, *run.path);
   push_words(L, *run.arguments);
   lua_pushlstring(L, run.chunk->data() + 1, run.chunk->size() - 1);
   lua_rawseti(L, -2, 0);
@@ -185,15 +148,22 @@ std::string without_shebang(std::string text) {
 
 std::string_view lua_version() { return LUA_RELEASE; }
 
-void open_state(Interpreter& in) {
-  in.L = luaL_newstate();
-  if (!in.L) throw std::bad_alloc();
-  in.running = in.L;
-  lua_State* L = in.L;
-  open_libraries(L);
+namespace {
+
+struct Opening {
+  Interpreter* in;
+  void (*bind)(Interpreter&);
+  std::exception_ptr thrown;
+};
+
+// Under pcall, since every step may run out of memory.
+int open_body(lua_State* L) {
+  auto& opening = *static_cast<Opening*>(lua_touserdata(L, 1));
+  Interpreter& in = *opening.in;
+  lua_settop(L, 0);
   remember_interpreter(L, in);
   make_error_metatable(L);
-  add_searcher(L);
+  open_libraries(in);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   luaL_getsubtable(L, -1, "rille.native");
   lua_pushlightuserdata(L, &in);
@@ -201,51 +171,88 @@ void open_state(Interpreter& in) {
   lua_setfield(L, -2, "raise");
   lua_settop(L, 0);
   lua_gc(L, LUA_GCGEN, 0, 0);
-  in.context.where = [&in] { return user_site(in.running); };
-  in.context.reclaim = [&in] { lua_gc(in.running, LUA_GCCOLLECT); };
-}
-
-void finish_state(Interpreter& in) {
-  lua_State* L = in.L;
+  try {
+    opening.bind(in);
+  } catch (const std::exception&) {  // not Lua's own errors: those must pass
+    opening.thrown = std::current_exception();
+    return 0;
+  }
+  lua_settop(L, 0);
   lua_getglobal(L, "require");
   lua_pushliteral(L, "rille.prelude");
+  lua_call(L, 1, 1);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   lua_getfield(L, -1, "rille");
   lua_remove(L, -2);
-  lua_insert(L, 1);
+  lua_call(L, 1, 0);
+  return 0;
+}
+
+}  // namespace
+
+void open_state(Interpreter& in, void (*bind)(Interpreter&)) {
+  in.L = new_state(in);
+  if (!in.L) throw std::bad_alloc();
+  in.running = in.L;
+  in.context.where = [&in] { return user_site(in.running); };
+  in.context.reclaim = [&in] {
+    const KeptModes kept(in);
+    collect(in.running);
+  };
+  lua_State* L = in.L;
+  Opening opening{&in, bind, nullptr};
+  lua_pushcfunction(L, open_body);
+  lua_pushlightuserdata(L, &opening);
+  const int status = lua_pcall(L, 1, 0, 0);
+  if (status == LUA_ERRMEM) throw std::bad_alloc();
+  if (opening.thrown) std::rethrow_exception(opening.thrown);
+  if (status == LUA_OK) return;
   Outcome out;
-  if (lua_pcall(L, 1, 1, 0) == LUA_OK) {
-    lua_insert(L, 1);
-    if (lua_pcall(L, 1, 0, 0) == LUA_OK) return lua_settop(L, 0);
-  }
   read_error(L, out);
-  lua_settop(L, 0);
   throw Error(Kind::internal, "E_INTERNAL", "the standard library does not load: " + out.error);
 }
 
-void close_state(Interpreter& in) {
-  if (!in.L) return;
+size_t close_state(Interpreter& in) {
+  if (!in.L) return 0;
   in.results.clear();
-  in.tensors.clear();
   in.raised.reset();
+  in.raised_value.reset();
   lua_State* L = in.L;
   Context* before = Context::enter(&in.context);
   lua_close(L);
   in.L = nullptr;
   in.running = nullptr;
+  in.context.saved_hooks.clear();
+  const size_t lost = in.owned.release_all();
+  in.results.clear();
   Context::enter(before);
+  return lost;
 }
+
+namespace {
+
+struct CloseFile {
+  void operator()(std::FILE* f) const { std::fclose(f); }
+};
+
+// The whole file, or the system's reason why not.
+const char* read_whole(const std::string& path, std::string& text) {
+  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
+  if (!file) return std::strerror(errno);
+  char piece[16384];
+  errno = 0;
+  while (const size_t n = std::fread(piece, 1, sizeof piece, file.get())) text.append(piece, n);
+  return std::ferror(file.get()) ? std::strerror(errno) : nullptr;
+}
+
+}  // namespace
 
 Outcome run_file(Interpreter& in, const std::string& path,
                  const std::vector<std::string>& arguments) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (file) text << file.rdbuf();
-  if (!file) {
-    const int reason = errno;
-    return {1, "rille: can't read '" + path + "': " + std::strerror(reason ? reason : EIO), {}};
-  }
-  const std::string source = without_shebang(text.str()), chunk = "@" + path;
+  std::string text;
+  if (const char* problem = read_whole(path, text))
+    return {1, "rille: can't read '" + path + "': " + problem, {}};
+  const std::string source = without_shebang(std::move(text)), chunk = "@" + path;
   return run_protected({&in, &source, &chunk, &path, &arguments});
 }
 

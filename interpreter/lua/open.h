@@ -1,4 +1,4 @@
-// Opening and closing a Lua state, loading chunks, the libraries that scripts get.
+// Opening and closing a Lua state, running chunks in it.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,11 +8,11 @@
 
 namespace rille::lua {
 
-/// A state with the libraries scripts may use and nothing of Rille yet.
-void open_state(Interpreter& in);
-/// After the bindings are defined: makes `require` find the standard library and runs its prelude.
-void finish_state(Interpreter& in);
-void close_state(Interpreter& in);
+/// A state with the libraries scripts may use, what `bind` defines, and the standard library.
+/// Throws std::bad_alloc, E_INTERNAL. The interpreter must stay where it is.
+void open_state(Interpreter& in, void (*bind)(Interpreter&));
+/// Closes it, also one that did not open whole. Gives how many boxes Lua never finalized.
+size_t close_state(Interpreter& in);
 
 /// "Lua 5.4.4"
 std::string_view lua_version();

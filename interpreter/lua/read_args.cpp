@@ -277,8 +277,8 @@ class Reader {
 
   DType dtype(const FieldInfo& f, int i) {
     if (const auto d = parse_dtype(text(f, i))) return *d;
-    throw fail(Kind::dtype, "E_DTYPE", "'{}' is no dtype: '{}'", f.name, text(f, i))
-        .hint("f64 f32 f16 bf16 i64 i32 i16 i8 u8 bool");
+    throw fail(Kind::dtype, "E_DTYPE", "'{}' is no dtype", text(f, i))
+        .hint("dtypes: f64 f32 f16 bf16 i64 i32 i16 i8 u8 bool");
   }
 
   void choice(const FieldInfo& f, int i) {

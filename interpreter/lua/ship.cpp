@@ -246,7 +246,7 @@ void push_item(lua_State* L, Interpreter& in, int made, const Parcel::Item& item
     lua_pushlstring(L, s->data(), s->size());
   } else if (const auto* t = std::get_if<Tensor>(&item)) {
     Box* box = push_tensor_box(L, in);
-    fill(box, *t);
+    fill(in, box, *t);
   } else if (const auto* r = std::get_if<Parcel::Ref>(&item)) {
     lua_rawgeti(L, made, static_cast<lua_Integer>(r->node) + 1);
   } else {
@@ -375,11 +375,15 @@ void push_parcel(lua_State* L, Interpreter& in, const Parcel& parcel) {
 Value unpack(Interpreter& in, const Parcel& parcel) {
   lua_State* L = in.running;
   if (!lua_checkstack(L, 12)) throw std::bad_alloc();
+  auto held = std::make_shared<Callback>(in, LUA_NOREF);
   Unpacking u{&in, &parcel, LUA_NOREF};
   lua_pushcfunction(L, unpack_body);
   lua_pushlightuserdata(L, &u);
   const int status = lua_pcall(L, 1, 0, 0);
-  if (status == LUA_OK) return std::make_shared<Callback>(in, u.reference);
+  if (status == LUA_OK) {
+    held->set_reference(u.reference);
+    return held;
+  }
   std::string text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, nullptr) : "";
   lua_settop(L, -2);
   if (status == LUA_ERRMEM) throw std::bad_alloc();

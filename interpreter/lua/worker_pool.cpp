@@ -132,9 +132,8 @@ std::string call_protected(lua_State* L, lua_CFunction body, void* argument) {
 class State {
  public:
   explicit State(const WorkerPlan& plan) {
-    open_state(in_);
-    plan.bind(in_);
-    finish_state(in_);
+    in_.stress = plan.stress;
+    open_state(in_, plan.bind);
     in_.context.flags |= plan.flags;
     in_.context.default_dtype = plan.default_dtype;
     in_.context.default_device = plan.default_device;

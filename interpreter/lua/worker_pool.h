@@ -19,6 +19,7 @@ struct WorkerPlan {
   uint32_t flags = 0;                    // modes that workers inherit, besides the default ones
   DType default_dtype = DType::f32;
   Device default_device;
+  Stress stress;
 };
 
 class WorkerPool : public Object {

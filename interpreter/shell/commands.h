@@ -12,6 +12,10 @@ int run_command(const Words& words);
 int help_command(const Words& words);
 int info_command(const Words& words);
 int selftest_command(const Words& words);
+int bench_command(const Words& words);
+
+/// Runs a chunk of our own in a fresh interpreter; gives the exit status.
+int run_text(const std::string& text, const std::string& chunk, const Words& words);
 
 std::string_view version();
 

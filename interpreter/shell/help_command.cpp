@@ -36,7 +36,7 @@ int help_command(const Words& words) {
   std::vector<std::string_view> names;
   for (const OpInfo* op : all_ops()) names.push_back(op->name);
   const std::string near = lua::nearest(wanted, names);
-  fmt::print(stderr, "rille help: there is no op '{}'{}\n", wanted,
+  fmt::print(stderr, "rille help: there is no command and no op '{}'{}\n", wanted,
              near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
   return 2;
 }

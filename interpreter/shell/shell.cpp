@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
-#include <span>
+#include <cstring>
+#include <new>
+#include <system_error>
 
 #include "core/error.h"
 #include "interpreter/lua/diagnose.h"
@@ -15,6 +18,7 @@ namespace {
 struct Command {
   std::string_view name, usage, summary;
   int (*run)(const Words& words);
+  std::string_view details = {};  // for rille help NAME
 };
 
 int help(const Words& words);
@@ -22,11 +26,21 @@ int help(const Words& words);
 // The one list of commands: help, errors and what runs come from it.
 constexpr Command kCommands[] = {
     {"run", "run FILE [flags]", "run a script or a recipe; - reads standard input, -e CODE a chunk",
-     run_command},
-    {"help", "help [NAME]", "this list, or what an op does and takes", help},
+     run_command,
+     "Words after FILE belong to the script: they are its `arg` and `...`. A file that returns a\n"
+     "recipe is carried out; rille run FILE --help lists its flags. The first SIGINT or SIGTERM\n"
+     "stops a script with an error (a recipe saves first), the second ends the program.\n"},
+    {"help", "help [NAME]", "this list, or what a command or an op does and takes", help},
     {"info", "info", "versions, devices, libraries and kernels in use", info_command},
     {"selftest", "selftest [OP...] [--grad]",
-     "check every op on this machine against its definition", selftest_command},
+     "check every op on this machine against its definition", selftest_command,
+     "Each op's kernel is compared with its composed definition on the op's own samples; with\n"
+     "--grad its gradients with finite differences, too. Status 1 where a check fails.\n"},
+    {"bench", "bench [NAME...]", "how long ops take here, one JSON object a line", bench_command,
+     "Each line has name, shape, threads, median_ns (of one call from Lua) and repetitions. "
+     "Without\n"
+     "a NAME a list picked by hand is run; NAME may be one of its names, or any op of one or two\n"
+     "tensors. OMP_NUM_THREADS sets the threads.\n"},
 };
 
 void print_usage(std::FILE* to) {
@@ -41,6 +55,16 @@ void print_usage(std::FILE* to) {
 }
 
 int help(const Words& words) {
+  if (words.size() > 1) {
+    fmt::print(stderr, "usage: rille help [NAME]\n");
+    return 2;
+  }
+  for (const Command& c : kCommands)
+    if (!words.empty() && c.name == words[0]) {
+      fmt::print("usage: rille {}\n\n{}\n", c.usage, c.summary);
+      if (!c.details.empty()) fmt::print("\n{}", c.details);
+      return 0;
+    }
   if (!words.empty()) return help_command(words);
   print_usage(stdout);
   return 0;
@@ -78,13 +102,45 @@ int dispatch(const Words& words) {
 
 }  // namespace
 
-int run(const std::vector<std::string>& words) {
+namespace {
+
+// A reader that went away, or a limit on file sizes, is an error of the write that met it. Not
+// SIG_IGN, which the programs that a script starts would inherit.
+void signals_as_errors() {
+  const auto nothing = [](int) {};
+  std::signal(SIGPIPE, nothing);
+  std::signal(SIGXFSZ, nothing);
+}
+
+int failed(const char* what, int status) {
+  fmt::print(stderr, "rille: {}\n", what);
+  return status;
+}
+
+int run_caught(const std::vector<std::string>& words) {
   try {
     return dispatch(words);
+  } catch (const std::bad_alloc&) {
+    return failed("out of memory", 3);
+  } catch (const std::system_error& e) {  // of printing
+    std::clearerr(stdout);
+    return failed(fmt::format("can't write to the standard output: {}", e.code().message()).c_str(),
+                  1);
   } catch (const std::exception& e) {
-    fmt::print(stderr, "rille: {}\n", e.what());
-    return 70;
+    return failed(e.what(), 70);
   }
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& words) {
+  signals_as_errors();
+  const int status = run_caught(words);
+  errno = 0;
+  const bool unwritten = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (!unwritten || status != 0) return status;
+  const char* reason = errno ? std::strerror(errno) : "an earlier write failed";
+  return failed(fmt::format("can't write to the standard output: {}", reason).c_str(), 1);
 }
 
 }  // namespace rille::shell

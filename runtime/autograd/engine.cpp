@@ -128,7 +128,8 @@ class Pass {
     if (!node) return;  // two roots may lead to one node
     Gradients dys = std::move(w.dys);
     if (dys.size() < node->outputs) dys.resize(node->outputs);
-    for (const PreHook& h : node->pre_hooks)
+    const std::vector<PreHook> hooks = node->pre_hooks;  // one that runs may add or remove some
+    for (const PreHook& h : hooks)
       if (dys[h.slot])
         if (Tensor replaced = h.run(dys[h.slot])) dys[h.slot] = std::move(replaced);
     const bool any = std::any_of(dys.begin(), dys.end(), [](const Tensor& t) { return bool(t); });

@@ -41,10 +41,12 @@ class AccumulateGrad : public Node {
   void backward(Gradients& dys, Gradients&) override {
     Tensor dy = std::move(dys[0]);
     GradMeta& m = grad_meta(leaf_);
-    for (const auto& [id, hook] : m.hooks)
+    const auto hooks = m.hooks;  // one that runs may add or remove some
+    for (const auto& [id, hook] : hooks)
       if (Tensor replaced = hook(dy)) dy = std::move(replaced);
     store(m, std::move(dy));
-    for (const auto& [id, hook] : m.accumulate_hooks) hook(leaf_);
+    const auto after = m.accumulate_hooks;
+    for (const auto& [id, hook] : after) hook(leaf_);
   }
 
  private:

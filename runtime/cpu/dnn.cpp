@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/context.h"
+
 namespace rille::cpu {
 
 namespace {
@@ -72,7 +74,10 @@ const Loaded& loaded() {
 
 }  // namespace
 
-const DnnFunctions* dnn() { return loaded().functions; }
+// Its bits depend on the number of threads, which deterministic mode forbids.
+const DnnFunctions* dnn() {
+  return Context::current().flags & kDeterministic ? nullptr : loaded().functions;
+}
 std::string dnn_state() { return loaded().state; }
 
 }  // namespace rille::cpu

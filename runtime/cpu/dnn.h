@@ -1,7 +1,8 @@
 // The door to oneDNN, which lives in a module of its own (runtime/cpu/onednn) that is opened at its
 // first use and never before: start-up and small programs do not pay for it. Where it is absent, or
 // switched off by RILLE_ONEDNN=off in the environment, dnn() is null and the built-in kernels
-// serve. oneDNN's bits may differ between thread counts, never between runs with the same count.
+// serve; in deterministic mode too, since oneDNN's bits may differ between thread counts (never
+// between runs with the same count).
 #pragma once
 #include <string>
 

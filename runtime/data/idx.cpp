@@ -66,7 +66,9 @@ IdxArray read_idx(const std::string& path, uint64_t max_bytes) {
   const auto in = open(path);
   unsigned char head[4] = {};
   const size_t got = in->read(head, sizeof head);
-  if (got < sizeof head || head[0] != 0 || head[1] != 0)
+  if (got < sizeof head)
+    throw format_error("'{}' ends at byte {}, an IDX file has at least 4", in->label(), got);
+  if (head[0] != 0 || head[1] != 0)
     throw format_error("'{}' byte 0: not an IDX file, found {:02x}{:02x}, wanted 0000", in->label(),
                        head[0], head[1]);
   const auto dtype = idx_dtype(head[2]);

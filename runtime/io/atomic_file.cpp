@@ -56,10 +56,20 @@ Fd open_folder(const std::string& path) {
 
 }  // namespace
 
+void check_target(const std::string& path) {
+  check_path(path);
+  struct stat st {};
+  if (::lstat(path.c_str(), &st) != 0) return;
+  if (S_ISDIR(st.st_mode)) fail_io("write", path, EISDIR);
+  const bool special =
+      ::stat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+  if (special) throw io_error("cannot write '{}': not a regular file", shown(path));
+}
+
 // The folder is opened once and everything happens relative to it: whoever swaps a parent folder in
 // the middle of a save cannot send the file elsewhere.
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
-  check_path(path_);
+  check_target(path_);
   const auto [folder, name] = split_path(path_);
   name_ = name;
   folder_ = open_folder(folder);

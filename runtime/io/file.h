@@ -110,5 +110,8 @@ void write_text_atomic(const std::string& path, std::string_view text);
 std::pair<std::string, std::string> split_path(const std::string& path);
 /// Refuses an empty path and one with a NUL byte.
 void check_path(const std::string& path);
+/// Refuses to put a file in the place of a folder, or of a device, pipe or socket (also behind a
+/// link): whoever writes to /dev/null by mistake must not take it away from everybody.
+void check_target(const std::string& path);
 
 }  // namespace rille::io

@@ -39,8 +39,9 @@ std::string read_header(const InputFile& file, const SafetensorsLimits& limits) 
   uint64_t length = 0;
   file.read_exact(&length, sizeof length, 0);
   if (length > file.size() - kHeaderStart)
-    throw format_error("'{}' byte 0: a header of {} bytes in a file of {}", path, length,
-                       file.size());
+    throw format_error("'{}' is no safetensors file, or is cut short", path)
+        .fact(fmt::format("header       {} bytes, by its first 8", length))
+        .fact(fmt::format("file         {} bytes", file.size()));
   if (length > limits.header_bytes)
     throw format_error("'{}' byte 0: a header of {} bytes, at most {}", path, length,
                        limits.header_bytes);

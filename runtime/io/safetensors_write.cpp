@@ -135,6 +135,7 @@ void write_safetensors(const std::string& path, const std::vector<TensorItem>& i
                     header.size(), limits.header_bytes)
         .hint("save long lists of numbers as a tensor");
 
+  check_target(path);  // before a lock file is made beside it
   std::optional<FileLock> lock;
   if (options.lock) {
     lock.emplace(FileLock::path_for(path), options.lock_timeout_s);

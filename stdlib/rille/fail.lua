@@ -12,8 +12,16 @@ function fail.argument(op, message, ...)
   return native.raise { kind = "argument", code = "E_ARG", op = op, message = message:format(...) }
 end
 
+local function describe(value)
+  local kind = type(value)
+  if native.is_tensor(value) then return "a tensor" end
+  if kind == "string" then return ("string '%s'"):format(value) end
+  if kind == "nil" or kind == "boolean" or kind == "number" then return tostring(value) end
+  return "a " .. kind
+end
+
 function fail.type(op, name, wanted, got)
-  local given = type(got) == "string" and ("string '%s'"):format(got) or type(got)
+  local given = describe(got)
   local message = ("'%s' must be %s, got %s"):format(name, wanted, given)
   return native.raise { kind = "argument", code = "E_TYPE", op = op, message = message }
 end

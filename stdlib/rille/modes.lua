@@ -2,6 +2,7 @@
 -- function they give a <close> value, with one they run it and return its results; both end on
 -- errors and `break` too.
 local native = require "rille.native"
+local fail = require "rille.fail"
 
 local Scope = { __name = "Scope" }
 
@@ -13,9 +14,10 @@ end
 
 Scope.__close = restore
 
+-- Modes belong to a coroutine: the one that is running may be another than the scope's.
 function Scope.__gc(scope)
   if scope.ended then return end
-  restore(scope)
+  if scope.thread == coroutine.running() then restore(scope) end
   warn(("%s: a scope of rille.%s was never closed; it needs `local _ <close> =`"):format(
     scope.where, scope.name))
 end
@@ -28,9 +30,14 @@ end
 -- `wanted` is a table of modes and what they are inside the scope.
 local function scope_of(name, wanted)
   return function(f, ...)
+    if f ~= nil and type(f) ~= "function" and type(f) ~= "table" then
+      fail.type(name, "fn", "a function", f)
+    end
     local before = {}
     for mode, on in pairs(wanted) do before[mode] = native.mode(mode, on) end
-    local scope = setmetatable({ name = name, before = before }, Scope)
+    local scope = setmetatable({
+      name = name, before = before, thread = coroutine.running(),
+    }, Scope)
     if not f then
       scope.where = line_of_caller()
       return scope

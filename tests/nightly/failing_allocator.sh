@@ -11,7 +11,7 @@ for file in "$SOURCE"/tests/lua/*_test.lua; do
   n=1
   while :; do
     status=0
-    LD_PRELOAD=$shim RILLE_FAIL_ALLOC=$n RILLE_FAIL_COUNT=2 timeout 120 \
+    LD_PRELOAD=$shim FAILING_MALLOC_AT=$n FAILING_MALLOC_COUNT=2 timeout 120 \
       "$RILLE" run "$SOURCE/tests/support/run_lua.lua" "$file" >out 2>err || status=$?
     runs=$((runs + 1))
     case $status in

@@ -1,5 +1,5 @@
-/* Preloaded into a program, makes its N-th allocation fail: RILLE_FAIL_ALLOC=N, and
-   RILLE_FAIL_COUNT=k lets k in a row fail (default 1, 0 means every one from then on).
+/* Preloaded into a program, makes its N-th allocation fail: FAILING_MALLOC_AT=N, and
+   FAILING_MALLOC_COUNT=k lets k in a row fail (default 1, 0 means every one from then on).
    Allocations of the C library, the loader and libgomp are let through: those answer a failure by
    ending the process, which is not ours to mend. Says on standard error that a failure was given,
    so that the caller knows when N has passed the end. */
@@ -21,8 +21,8 @@ static atomic_long calls;
 static long first = -1, last;
 
 __attribute__((constructor)) static void read_settings(void) {
-  const char* at = getenv("RILLE_FAIL_ALLOC");
-  const char* count = getenv("RILLE_FAIL_COUNT");
+  const char* at = getenv("FAILING_MALLOC_AT");
+  const char* count = getenv("FAILING_MALLOC_COUNT");
   const long n = count ? atol(count) : 1;
   if (at == NULL) return;
   first = atol(at);

@@ -6,7 +6,7 @@ local Table = require "rille.data.table"
 
 local files = {}
 
--- A flat file of token ids as a tensor (memory-mapped); dtype "u16" by default, as nanoGPT writes
+-- A flat file of token ids as a tensor; dtype "u16" by default, as nanoGPT writes
 -- them.
 function files.tokens(path, options)
   local o = read_options("tokens", options, { { "dtype", "u16" } })

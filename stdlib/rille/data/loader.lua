@@ -148,8 +148,7 @@ function Loader:close()
   self.pool = nil
 end
 
-Loader.__close = Loader.close
-Loader.__gc = Loader.close
+Loader.__close = Loader.close -- one that is collected leaves its pool to the pool's own finalizer
 
 function Loader:__index(key)
   if key == "call" then

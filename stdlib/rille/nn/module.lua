@@ -3,6 +3,7 @@
 -- the engine needs to know about it sits under one private key.
 local native = require "rille.native"
 local fail = require "rille.fail"
+local lasting = require "rille.scope".lasting
 local parameter = require "rille.parameter"
 
 local STATE = {}                      -- the private key
@@ -63,7 +64,7 @@ local function construct(class, ...)
   local state = { order = {}, placed = {}, buffers = {} }
   local fields = { [STATE] = state, training = true }
   local self = setmetatable(fields, metatable_of[class] or instance_metatable(class))
-  class.init(self, ...)
+  lasting(class.init, self, ...) -- a model outlives a scope that it is made in
   return self
 end
 

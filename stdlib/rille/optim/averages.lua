@@ -1,6 +1,7 @@
 -- Averages of a model's parameters: optim.EMA (exponential) and optim.SWA (equal weights).
 local rille = require "rille"
 local fail = require "rille.fail"
+local lasting = require "rille.scope".lasting
 local read_options = require "rille.options"
 
 local Average = { __name = "Average" }
@@ -52,14 +53,18 @@ function Average:state_dict()
   return { count = self.count, average = self.average }
 end
 
-function Average:load_state_dict(state)
+local function load(self, state)
   self.count = state.count
   for key, value in pairs(state.average) do self.average[key] = value:clone() end
 end
 
+function Average:load_state_dict(state)
+  lasting(load, self, state)
+end
+
 return {
   EMA = function(model, options)
-    return make("EMA", model, { { "decay", 0.999 }, { "warmup", true } }, options)
+    return lasting(make, "EMA", model, { { "decay", 0.999 }, { "warmup", true } }, options)
   end,
-  SWA = function(model, options) return make("SWA", model, {}, options) end,
+  SWA = function(model, options) return lasting(make, "SWA", model, {}, options) end,
 }

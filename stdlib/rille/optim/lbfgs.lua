@@ -4,6 +4,7 @@
 -- backward and returns the loss.
 local rille = require "rille"
 local fail = require "rille.fail"
+local lasting = require "rille.scope".lasting
 local read_options = require "rille.options"
 
 local LBFGS = { __name = "LBFGS" }
@@ -162,8 +163,7 @@ local function iterate(self, evaluate, loss, grad)
   return point, (direction * point.t):abs():max():item()
 end
 
--- Returns the loss of before the step.
-function LBFGS:step(closure)
+local function step(self, closure)
   if not closure then fail.argument("LBFGS", "step needs a closure") end
   local o, evaluations = self.options, 0
   local function evaluate()
@@ -183,6 +183,11 @@ function LBFGS:step(closure)
   end
   self.step_count = self.step_count + 1
   return first
+end
+
+-- Returns the loss of before the step.
+function LBFGS:step(closure)
+  return lasting(step, self, closure)
 end
 
 function LBFGS:state_dict()

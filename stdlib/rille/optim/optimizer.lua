@@ -6,6 +6,7 @@ local native = require "rille.native"
 local fail = require "rille.fail"
 local parameter = require "rille.parameter"
 local read_options = require "rille.options"
+local lasting = require "rille.scope".lasting
 
 local Optimizer = {}
 
@@ -87,17 +88,22 @@ function Optimizer:zero_grad(options)
   end
 end
 
--- The table of a parameter's state tensors, made when it first has a gradient.
-function Optimizer:state_of(t, group)
-  local state = self.state[t]
-  if state then return state end
-  state = { step = 0 }
+local function fresh_state(self, t, group)
+  local state = { step = 0 }
   for _, name in ipairs(self.kind.state(group)) do
     state[name] = rille.zeros_like(t, { dtype = group.state_dtype, requires_grad = false })
   end
   if group.master_weights and t.dtype ~= "f32" and t.dtype ~= "f64" then
     state.master = t:detach():to("f32")
   end
+  return state
+end
+
+-- The table of a parameter's state tensors, made when it first has a gradient.
+function Optimizer:state_of(t, group)
+  local state = self.state[t]
+  if state then return state end
+  state = lasting(fresh_state, self, t, group)
   self.state[t] = state
   return state
 end

@@ -53,13 +53,24 @@ function Folder:keep_script(path)
   native.write_file(self.path .. "/" .. path:match "[^/]+$", file:read "a")
 end
 
+local function cannot_write(path, reason)
+  fail.raise {
+    kind = "data", code = "E_IO", op = "metrics",
+    message = ("cannot write '%s': %s"):format(path, reason),
+  }
+end
+
 -- One line of metrics.
 function Folder:record(values)
+  local path = self.path .. "/metrics.jsonl"
   if not self.metrics then
-    self.metrics = assert(io.open(self.path .. "/metrics.jsonl", "a"))
+    local file, reason = io.open(path, "a")
+    if not file then cannot_write(path, reason) end
+    self.metrics = file
     self.metrics:setvbuf "line"
   end
-  self.metrics:write(native.json_encode(values), "\n")
+  local written, reason = self.metrics:write(native.json_encode(values), "\n")
+  if not written then cannot_write(path, reason) end
 end
 
 -- Takes away the lines of steps that a resumed run will do again.

@@ -1,5 +1,6 @@
 -- rille.recipe { ... }: a declared recipe, which a file returns and `rille run` carries out.
 local fail = require "rille.fail"
+local settings = require "rille.settings"
 
 local Recipe = { __name = "rille.Recipe" }
 Recipe.__index = function(self, key) return rawget(self, "fields")[key] end
@@ -44,5 +45,6 @@ return function(given)
   for _, name in ipairs(required) do
     if given[name] == nil then fail.argument("recipe", "'%s' is missing", name) end
   end
+  settings.strict_by_default()
   return setmetatable({ fields = given }, Recipe)
 end

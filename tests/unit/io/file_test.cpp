@@ -112,6 +112,16 @@ TEST_CASE("atomic file: bad targets", "[io]") {
   CHECK(read_text(dir / std::string(255, 'n')) == "long");
 }
 
+TEST_CASE("atomic file: a pipe is not replaced, nor behind a link", "[io]") {
+  TempDir dir;
+  const std::string pipe = dir / "pipe", link = dir / "link";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  REQUIRE(::symlink("pipe", link.c_str()) == 0);
+  for (const std::string& path : {pipe, link})
+    CHECK(mentions(error_of([&] { write_text_atomic(path, "x"); }), "not a regular file"));
+  CHECK(list_dir(dir.path()) == std::vector<std::string>{"link", "pipe"});
+}
+
 TEST_CASE("atomic file: a link as target is replaced, not followed", "[io]") {
   TempDir dir;
   write_text_atomic(dir / "victim", "precious");

@@ -1,0 +1,36 @@
+#include "interpreter/lua/guard.h"
+
+#include "core/fail.h"
+#include "interpreter/lua/call.h"
+#include "interpreter/lua/diagnose.h"
+
+namespace rille::lua {
+namespace {
+
+void sort_out(lua_State* L, Interpreter& in, const Blame& blame) {
+  try {
+    throw;
+  } catch (const LuaError& e) {
+    in.raised_value = e.value();
+  } catch (Error& e) {
+    if (e.op().empty()) e.op(blame.op);
+    diagnose(L, in, std::move(e), blame.schema, blame.args);
+  } catch (const std::bad_alloc&) {
+    diagnose(L, in, Error(Kind::memory, "E_OOM", "out of memory").op(blame.op), blame.schema,
+             blame.args);
+  } catch (const std::exception& e) {
+    diagnose(L, in, internal_error("{}", e.what()).op(blame.op), blame.schema, blame.args);
+  }
+}
+
+}  // namespace
+
+void prepare_error(lua_State* L, Interpreter& in, const Blame& blame) noexcept {
+  try {
+    sort_out(L, in, blame);
+  } catch (const std::exception&) {  // no memory even for the text: these strings need none
+    in.raised.emplace(Raised{Error(Kind::memory, "E_OOM", ""), {}, "out of memory", "memory", 1});
+  }
+}
+
+}  // namespace rille::lua

@@ -1,0 +1,42 @@
+#include "interpreter/lua/interrupt.h"
+
+#include <lua.hpp>
+
+#include "core/fail.h"
+#include "interpreter/lua/diagnose.h"
+#include "interpreter/lua/guard.h"
+
+namespace rille::lua {
+namespace {
+
+void stop(lua_State* L, lua_Debug*) {
+  lua_sethook(L, nullptr, 0, 0);
+  Interpreter& in = interpreter_of(L);
+  const int signal = in.signal;
+  if (signal == 0) return;  // the other thread's hook was faster
+  luaL_checkstack(L, 32, "rille");
+  const size_t first = in.results.size();
+  guarded(L, in, {}, [signal] {
+    throw Error(Kind::interrupt, "E_INTERRUPTED",
+                signal == SIGINT ? "stopped by SIGINT" : "stopped by SIGTERM");
+  });
+  if (in.raised) in.raised->status = 128 + signal;
+  raise_prepared(L, in, first);
+}
+
+void hook(lua_State* L) {
+  lua_sethook(L, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+}  // namespace
+
+// Lua allows lua_sethook in a signal handler. The running coroutine is known while it is in one of
+// our functions; where it is not, the main thread stops as soon as the coroutine yields.
+void interrupt(Interpreter& in, int signal) noexcept {
+  in.signal = signal;
+  if (!in.L) return;
+  hook(in.L);
+  if (in.running && in.running != in.L) hook(in.running);
+}
+
+}  // namespace rille::lua

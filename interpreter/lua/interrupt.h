@@ -1,0 +1,11 @@
+// How a script is stopped from outside.
+#pragma once
+#include "interpreter/lua/interpreter.h"
+
+namespace rille::lua {
+
+/// For signal handlers of the thread that runs `in`: the script raises E_INTERRUPTED before its
+/// next instruction, or when the native it is in returns.
+void interrupt(Interpreter& in, int signal) noexcept;
+
+}  // namespace rille::lua

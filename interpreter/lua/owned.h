@@ -1,0 +1,70 @@
+// What the boxes of one interpreter own, kept outside of Lua: Lua can lose a finalizer (it runs out
+// of C levels or memory while calling it), and then this list still frees what the box held when
+// the interpreter closes. A box has a slot from when it is made; put and give raise nothing.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace rille::lua {
+
+enum class BoxKind : uint16_t { tensor = 1, object = 2 };
+
+class Owned {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  /// A free slot, or kNone where memory for one more can't be had.
+  uint32_t take() noexcept;
+  void put(uint32_t slot, BoxKind kind, void* impl) noexcept {
+    slots_[slot].impl = impl;
+    slots_[slot].kind = kind;
+  }
+  /// What a slot holds: TensorImpl*, or ObjectRef*; null until filled, once freed, and for kNone.
+  void* held(uint32_t slot) const noexcept { return slot == kNone ? nullptr : slots_[slot].impl; }
+  /// Frees what the slot holds; it stays taken.
+  void clear(uint32_t slot) noexcept;
+  /// Frees what the slot holds, and the slot.
+  void drop(uint32_t slot) noexcept;
+  // Scopes (rille.scope): tensors of one coroutine (`thread`, compared and never used) that were
+  // made since a scope began are freed at its end, unless they are kept or want gradients.
+
+  size_t begin_scope() noexcept {
+    ++scopes_;
+    return made_.size();
+  }
+  void end_scope(size_t began, const void* thread) noexcept;
+  void note(uint32_t slot, const void* thread) noexcept {
+    if (scopes_ > 0 && !paused) [[unlikely]]
+      remember(slot, thread);
+  }
+  /// The tensor stays when the innermost scope ends; it is the next one's then.
+  void keep(uint32_t slot) noexcept { slots_[slot].kept = true; }
+  bool paused = false;  // what is made belongs to no scope
+
+  /// How many slots hold something.
+  size_t live() const noexcept;
+  /// Frees what no finalizer did. Called once Lua is gone; gives how many that were.
+  size_t release_all() noexcept;
+
+ private:
+  struct Slot {
+    void* impl;
+    uint32_t next;  // in the list of free ones
+    BoxKind kind;
+    bool kept = false;
+    uint32_t serial = 0;  // tells its owners apart
+  };
+  struct Made {
+    uint32_t slot, serial;
+    const void* thread;
+  };
+  void remember(uint32_t slot, const void* thread) noexcept;
+
+  std::vector<Slot> slots_;
+  uint32_t free_ = kNone;
+  std::vector<Made> made_;
+  int scopes_ = 0;
+};
+
+}  // namespace rille::lua

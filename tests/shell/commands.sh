@@ -1,0 +1,29 @@
+# Commands, their help, and what wrong usage gives: status 2, and a line that says why.
+. "$SOURCE/tests/support/shell.sh"
+
+says 0 'usage: rille COMMAND' "$RILLE" help
+says 0 'usage: rille COMMAND' "$RILLE" --help
+says 0 'rille [0-9]' "$RILLE" --version
+for command in run help info selftest bench; do
+  says 0 "usage: rille $command" "$RILLE" help $command
+done
+says 0 'rille.matmul(x, y)' "$RILLE" help matmul
+says 0 'rille.gelu' "$RILLE" help rille.gelu
+says 0 '^threads' "$RILLE" info
+
+says 2 'usage: rille COMMAND' "$RILLE"
+says 2 "no command and no script 'nosuch'" "$RILLE" nosuch
+says 2 "did you mean 'info'" "$RILLE" inf
+says 2 "no command and no op 'sofmax' (did you mean 'softmax'?)" "$RILLE" help sofmax
+says 2 'usage: rille help' "$RILLE" help a b
+says 2 'usage: rille info' "$RILLE" info x
+says 2 'usage: rille run' "$RILLE" run
+says 2 'usage: rille run' "$RILLE" -e
+says 2 'usage: rille selftest' "$RILLE" selftest --bogus
+says 2 "no op 'nosuch'" "$RILLE" selftest nosuch
+says 2 'usage: rille bench' "$RILLE" bench --bogus
+says 2 "no op 'nosuch'" "$RILLE" bench nosuch
+
+says 0 '0 failed' "$RILLE" selftest relu add --grad
+says 0 '"name":"add"' "$RILLE" bench add
+says 0 '"median_ns":[0-9]' "$RILLE" bench exp

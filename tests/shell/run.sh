@@ -1,0 +1,40 @@
+# Every way to run a script, what it sees, and the exit status.
+. "$SOURCE/tests/support/shell.sh"
+
+mkdir -p app/parts
+echo 'return { name = "beside" }' >app/beside.lua
+echo 'return { name = "deeper" }' >app/parts/init.lua
+printf '#!/usr/bin/env rille\nprint(arg[0], ..., require "beside".name, require "parts".name)\n' \
+  >app/main.lua
+says 0 '^app/main.lua	a b	beside	deeper$' "$RILLE" run app/main.lua 'a b'
+says 0 '^app/main.lua' "$RILLE" app/main.lua x
+says 0 '^a	b$' "$RILLE" -e 'print(...)' a b
+says 0 '^a	b$' "$RILLE" run -e 'print(...)' a b
+echo 'print("from stdin", ...)' >in.lua
+says 0 '^from stdin	x$' "$RILLE" - x <in.lua
+printf '\357\273\277print "no mark"\n' >mark.lua
+says 0 '^no mark$' "$RILLE" run mark.lua
+: >empty.lua
+"$RILLE" run empty.lua
+
+says 1 'boom' "$RILLE" -e 'error "boom"'
+says 1 'stack traceback' "$RILLE" -e 'error "boom"'
+says 1 "in.lua:1: unexpected symbol near '='" sh -c "echo 'x = = 1' >in.lua; $RILLE run in.lua"
+says 1 "can't read 'missing.lua': No such file" "$RILLE" run missing.lua
+says 1 "can't read 'app': Is a directory" "$RILLE" run app
+says 1 "module 'no_such_module' not found" "$RILLE" -e 'require "no_such_module"'
+says 1 'nil' "$RILLE" -e 'error(nil)'
+says 1 'could not be had' "$RILLE" -e \
+  'error(setmetatable({}, { __tostring = function() error "again" end }))'
+says 7 '' "$RILLE" -e 'os.exit(7)'
+says 0 '' "$RILLE" -e 'os.exit(true)'
+says 1 '' "$RILLE" -e 'local closing = { __close = function() print "closed" end }
+  local _ <close> = setmetatable({}, closing)
+  os.exit(false)'
+grep -q '^closed$' said
+
+# Bytecode is refused, and the environment adds nothing.
+"$RILLE" -e 'local f = assert(io.open("code.lua", "wb")) f:write(string.dump(print == 1 and nil
+  or function() end)) f:close()'
+says 1 'binary chunk' "$RILLE" run code.lua
+LUA_INIT='error "evil"' LUA_PATH='/nowhere/?.lua' says 0 '^fine$' "$RILLE" -e 'print "fine"'

@@ -1,0 +1,56 @@
+# SIGINT and SIGTERM end a script in order, with 130 and 143, wherever it is; a recipe saves first.
+. "$SOURCE/tests/support/shell.sh"
+
+# interrupted SIGNAL STATUS TEXT CODE: the script says "ready" when the signal may come.
+interrupted() {
+  rm -f ready
+  "$RILLE" -e "$4" >out 2>said </dev/zero &
+  pid=$!
+  wait_for ready
+  kill -"$1" $pid
+  status=0
+  wait $pid || status=$?
+  cat out said >both
+  [ $status = "$2" ] || fail "status $status, not $2, after SIG$1: $4" both
+  grep -q "$3" both || fail "SIG$1 gave not '$3': $4" both
+}
+
+ready='io.open("ready", "w"):close()'
+interrupted INT 130 'stopped by SIGINT' "$ready while true do end"
+interrupted TERM 143 'stopped by SIGTERM' "$ready while true do end"
+interrupted INT 130 'stopped by SIGINT' "local r = require 'rille' local x = r.ones(64, 64)
+  $ready while true do x:matmul(x) end"
+interrupted INT 130 'stopped by SIGINT' "local r = require 'rille'
+  coroutine.wrap(function() local x = r.ones(256, 256) $ready while true do x:matmul(x) end end)()"
+interrupted INT 130 'closed in order' "local _ <close> = setmetatable({}, {
+  __close = function() print 'closed in order' end }) $ready while true do end"
+interrupted INT 130 'E_INTERRUPTED' "local ok, err = pcall(function() $ready while true do end end)
+  print(err.code) error(err)"
+interrupted TERM 143 'stopped' "local r = require 'rille' local set = {}
+  for i = 1, 4 do set[i] = { x = r.ones(1) } end
+  $ready while true do for b in r.data.Loader(set, { batch = 2, workers = 2 }) do end end"
+
+# The second one kills, where the first is not heeded.
+rm -f ready
+"$RILLE" -e "$ready while true do pcall(function() while true do end end) end" &
+pid=$!
+wait_for ready
+kill -INT $pid
+sleep 0.3
+kill -INT $pid
+status=0
+wait $pid || status=$?
+[ $status = 130 ] || fail "status $status, not 130, after the second SIGINT"
+
+# A recipe saves its state, and goes on from there.
+cp "$SOURCE/tests/support/tiny_recipe.lua" tiny.lua
+"$RILLE" tiny.lua --steps 100000 --out run >out 2>said &
+pid=$!
+wait_for run/metrics.jsonl
+kill -TERM $pid
+status=0
+wait $pid || status=$?
+[ $status = 143 ] || fail "status $status, not 143, of a recipe after SIGTERM" said
+test -f run/checkpoints/last.safetensors
+ls -a run/checkpoints | grep -q '\.tmp$' && fail "a temporary is left"
+says 0 'resumed at step' "$RILLE" tiny.lua --resume run --steps 5 --out again
