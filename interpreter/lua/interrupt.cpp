@@ -9,7 +9,11 @@
 namespace rille::lua {
 namespace {
 
-void stop(lua_State* L, lua_Debug*) {
+// Only Lua code is stopped: a C function may be a step that one of our natives takes under a pcall
+// of its own. The instruction after it comes soon enough.
+void stop(lua_State* L, lua_Debug* at) {
+  lua_getinfo(L, "S", at);
+  if (*at->what == 'C') return;
   lua_sethook(L, nullptr, 0, 0);
   Interpreter& in = interpreter_of(L);
   const int signal = in.signal;

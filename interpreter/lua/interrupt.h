@@ -5,7 +5,7 @@
 namespace rille::lua {
 
 /// For signal handlers of the thread that runs `in`: the script raises E_INTERRUPTED before its
-/// next instruction, or when the native it is in returns.
+/// next instruction, after the native that it may be in.
 void interrupt(Interpreter& in, int signal) noexcept;
 
 }  // namespace rille::lua
