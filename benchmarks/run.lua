@@ -93,7 +93,9 @@ end
 -- The command of one run of one peer.
 local function command_of(o, workload, peer)
   local program = quote(o.python) .. " benchmarks/torch/" .. workload.name .. ".py"
-  if peer == "rille" then program = quote(o.rille) .. " run benchmarks/" .. workload.name .. ".lua" end
+  if peer == "rille" then
+    program = quote(o.rille) .. " run benchmarks/" .. workload.name .. ".lua"
+  end
   return ("taskset -c %s env %sLUA_PATH='benchmarks/?.lua;;' RILLE=%s OMP_NUM_THREADS=%d "
     .. "MKL_NUM_THREADS=%d %s --threads %d --folder %s%s"):format(o.processors,
     peer == "tuned" and kTuned or "", quote(o.rille), o.threads, o.threads, program, o.threads,

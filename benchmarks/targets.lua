@@ -21,7 +21,8 @@ return {
     { "layer_norm_both", 0.50 }, { "cross_entropy_both", 0.50 } } },
   { name = "optimizers", id = "W7", tuned = true, cases = {
     { "adamw", 1.0 }, { "sgd_momentum", 1.0 }, { "clip_grad_norm", 0.6 } } },
-  { name = "files", id = "W10", cases = { { "save", 0.45 }, { "load", 0.30 }, { "load_mapped", 0.30 } } },
+  { name = "files", id = "W10", cases = {
+    { "save", 0.45 }, { "load", 0.30 }, { "load_mapped", 0.30 } } },
   { name = "gemm", id = "W11", cases = {} },
   { name = "random_numbers", id = "W12", cases = {
     { "normal", 0.30 }, { "uniform", 0.30 }, { "bernoulli", 0.30 } } },
