@@ -73,7 +73,7 @@ end
 local function output_of(command)
   local pipe <close> = assert(io.popen(command))
   local text = pipe:read "a"
-  return text, pipe:close()
+  return text, pipe:close() == true                      -- nil where the program failed
 end
 
 -- The last n of the processors that this process may use, as taskset takes them.
