@@ -1,0 +1,23 @@
+-- W4 (small) and W5 (big): the training step of a GPT.
+local rille = require "rille"
+local measure = require "measure"
+local models = require "models"
+
+local function case(name, o)
+  local model = models.GPT(o)
+  local parameters, optimizer = model:parameters(), models.adamw(model)
+  local batches, next_batch = {}, 0
+  for i = 1, 8 do
+    batches[i] = { x = rille.randint(0, o.vocab - 1, o.batch, o.context),
+      y = rille.randint(0, o.vocab - 1, o.batch, o.context) }
+  end
+  measure.case(name, function()
+    next_batch = next_batch % #batches + 1
+    local batch = batches[next_batch]
+    models.train_step(model, parameters, optimizer, batch.x, batch.y)
+  end)
+end
+
+case("small", { vocab = 65, layers = 4, heads = 4, width = 128, context = 64, batch = 12 })
+case("big", { vocab = 65, layers = 6, heads = 6, width = 384, context = 256, batch = 8 })
+measure.report("memory", { measure.peak_mb() }, "MB")

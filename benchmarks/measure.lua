@@ -1,0 +1,59 @@
+-- What the workloads share: their flags, the measuring of one case, and the line it prints.
+-- torch/measure.py is the twin; both follow the rule that README.md states.
+local rille = require "rille"
+
+local measure = {}
+
+measure.args = rille.args {
+  threads = 2,
+  quick = { default = false, help = "a few repetitions: does it run at all?" },
+  folder = { type = "path", default = ".", help = "for files that a workload writes" },
+}
+rille.threads(measure.args.threads)
+rille.seed(0)
+
+local name = arg[0]:match "([%w_]+)%.lua$"
+local rule = measure.args.quick and { least = 3, seconds = 0.0, limit = 1.0, warm_up = 1 }
+  or { least = 10, seconds = 0.5, limit = 5.0, warm_up = 3 }
+
+-- The value below which the share q of the sorted list lies, between neighbours by proportion.
+local function quantile(sorted, q)
+  local place = 1 + q * (#sorted - 1)
+  local low = math.floor(place)
+  local high = math.min(low + 1, #sorted)
+  return sorted[low] + (sorted[high] - sorted[low]) * (place - low)
+end
+
+--- Prints the figures of one case, in `unit`.
+function measure.report(case, figures, unit)
+  table.sort(figures)
+  print(('{"peer": "rille", "workload": "%s", "case": "%s", "threads": %d, "unit": "%s", '
+    .. '"median": %.6g, "p10": %.6g, "p90": %.6g, "n": %d}'):format(name, case,
+    measure.args.threads, unit or "ms", quantile(figures, 0.5), quantile(figures, 0.1),
+    quantile(figures, 0.9), #figures))
+  io.stdout:flush()
+end
+
+--- Times fn() until the rule is met; a call counts as `inner` repetitions of what it measures.
+function measure.case(case, fn, inner)
+  for _ = 1, rule.warm_up do fn() end
+  local clock, figures = rille.clock, {}
+  local start = clock()
+  local now = start
+  repeat
+    local before = now
+    fn()
+    now = clock()
+    figures[#figures + 1] = (now - before) * 1e3 / (inner or 1)
+    local enough = #figures >= rule.least and now - start >= rule.seconds
+  until enough or now - start >= rule.limit
+  measure.report(case, figures)
+end
+
+--- The largest resident memory of this process so far, in MB (2^20 bytes).
+function measure.peak_mb()
+  local file <close> = assert(io.open "/proc/self/status")
+  return tonumber(file:read("a"):match "VmHWM:%s*(%d+)") / 1024
+end
+
+return measure
