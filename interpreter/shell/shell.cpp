@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -117,9 +118,9 @@ int failed(const char* what, int status) {
   return status;
 }
 
-int run_caught(const std::vector<std::string>& words) {
+int run_caught(int argc, char** argv) {
   try {
-    return dispatch(words);
+    return dispatch({argv + std::min(argc, 1), argv + argc});
   } catch (const std::bad_alloc&) {
     return failed("out of memory", 3);
   } catch (const std::system_error& e) {  // of printing
@@ -133,9 +134,9 @@ int run_caught(const std::vector<std::string>& words) {
 
 }  // namespace
 
-int run(const std::vector<std::string>& words) {
+int run(int argc, char** argv) {
   signals_as_errors();
-  const int status = run_caught(words);
+  const int status = run_caught(argc, argv);
   errno = 0;
   const bool unwritten = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
   if (!unwritten || status != 0) return status;
