@@ -254,15 +254,8 @@ void mkdirs(Call& c) {
                  [&](std::error_code& e) { fs::create_directories(path, e); });
 }
 void list(Call& c) {
-  const std::string path = c.string(1, "path");
-  std::vector<std::string> names;
-  on_file_system(path, "list", [&](std::error_code& e) {
-    for (const auto& entry : fs::directory_iterator(path, e))
-      names.push_back(entry.path().filename().string());
-  });
-  std::sort(names.begin(), names.end());
   Table t;
-  for (std::string& n : names) t.list.emplace_back(std::move(n));
+  for (std::string& n : io::list_dir(c.string(1, "path"))) t.list.emplace_back(std::move(n));
   c.give(t);
 }
 void remove_all(Call& c) {

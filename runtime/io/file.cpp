@@ -1,5 +1,6 @@
 #include "io/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -115,12 +116,17 @@ void make_dirs(const std::string& path) {
 
 std::vector<std::string> list_dir(const std::string& path) {
   check_path(path);
-  std::error_code error;
+  // Not std::filesystem's iterator: where memory fails, libstdc++ ends the process in it.
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+  if (!folder) fail_io("list", path, errno);
   std::vector<std::string> names;
-  std::filesystem::directory_iterator it(path, error);
-  for (; !error && it != std::filesystem::directory_iterator(); it.increment(error))
-    names.push_back(it->path().filename().string());
-  if (error) fail_io("list", path, error.value());
+  errno = 0;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+    errno = 0;
+  }
+  if (errno != 0) fail_io("list", path, errno);
   std::sort(names.begin(), names.end());
   return names;
 }
