@@ -62,8 +62,7 @@ static int counted_main(int argc, char** argv, char** environment) {
 }
 
 __attribute__((visibility("default"))) int __libc_start_main(Main* main, int argc, char** argv,
-                                                             void (*init)(void),
-                                                             void (*fini)(void),
+                                                             void (*init)(void), void (*fini)(void),
                                                              void (*rtld_fini)(void), void* stack) {
   StartMain* next = (StartMain*)dlsym(RTLD_NEXT, "__libc_start_main");
   program = main;
