@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <charconv>
 #include <csignal>
@@ -40,9 +41,15 @@ lua::Stress stress_wanted() {
 // -------------------------------------------------------------------------------------
 
 lua::Interpreter* interruptible = nullptr;
+pthread_t script_thread;
 
-// The first one stops the script in order; the second does what signals do.
+// The first one stops the script in order; the second does what signals do. The system may hand a
+// signal to any thread of the pool, and Lua may be touched by the script's alone.
 void on_signal(int signal) {
+  if (!pthread_equal(pthread_self(), script_thread)) {
+    pthread_kill(script_thread, signal);
+    return;
+  }
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
   sigaction(signal, &usual, nullptr);
@@ -62,6 +69,7 @@ class Interruptible {
  public:
   explicit Interruptible(lua::Interpreter& in) {
     interruptible = &in;
+    script_thread = pthread_self();
     handle(SIGINT, on_signal);
     handle(SIGTERM, on_signal);
   }
