@@ -34,13 +34,15 @@ void hook(lua_State* L) {
 
 }  // namespace
 
-// Lua allows lua_sethook in a signal handler. The running coroutine is known while it is in one of
-// our functions; where it is not, the main thread stops as soon as the coroutine yields.
+// Lua allows lua_sethook in a signal handler, for a thread that is not changing its calls just
+// then. So the main thread gets it here, a coroutine from the native that it is in.
 void interrupt(Interpreter& in, int signal) noexcept {
   in.signal = signal;
-  if (!in.L) return;
-  hook(in.L);
-  if (in.running && in.running != in.L) hook(in.running);
+  if (in.L && (!in.running || in.running == in.L)) hook(in.L);
+}
+
+void stop_soon(lua_State* L, const Interpreter& in) noexcept {
+  if (L != in.L) hook(L);
 }
 
 }  // namespace rille::lua

@@ -8,4 +8,7 @@ namespace rille::lua {
 /// next instruction, after the native that it may be in.
 void interrupt(Interpreter& in, int signal) noexcept;
 
+/// For natives that see in.signal set: stops the coroutine that called them.
+void stop_soon(lua_State* L, const Interpreter& in) noexcept;
+
 }  // namespace rille::lua
