@@ -42,7 +42,7 @@ struct Stress {
 
 struct Interpreter {
   lua_State* L = nullptr;        // the main thread; null once closed
-  lua_State* running = nullptr;  // the coroutine that called us last
+  lua_State* running = nullptr;  // the coroutine whose code runs
   Context context;
   const void* tensor_metatable = nullptr;
   std::map<std::string, std::unique_ptr<char>, std::less<>> classes;  // address: registry key

@@ -17,7 +17,6 @@ void stop(lua_State* L, lua_Debug* at) {
   lua_sethook(L, nullptr, 0, 0);
   Interpreter& in = interpreter_of(L);
   const int signal = in.signal;
-  if (signal == 0) return;  // the other thread's hook was faster
   luaL_checkstack(L, 32, "rille");
   const size_t first = in.results.size();
   guarded(L, in, {}, [signal] {
@@ -28,21 +27,13 @@ void stop(lua_State* L, lua_Debug* at) {
   raise_prepared(L, in, first);
 }
 
-void hook(lua_State* L) {
-  lua_sethook(L, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
-}
-
 }  // namespace
 
-// Lua allows lua_sethook in a signal handler, for a thread that is not changing its calls just
-// then. So the main thread gets it here, a coroutine from the native that it is in.
+// Of all that Lua offers, lua_sethook alone may be called in a signal handler.
 void interrupt(Interpreter& in, int signal) noexcept {
   in.signal = signal;
-  if (in.L && (!in.running || in.running == in.L)) hook(in.L);
-}
-
-void stop_soon(lua_State* L, const Interpreter& in) noexcept {
-  if (L != in.L) hook(L);
+  if (in.running)
+    lua_sethook(in.running, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
 }  // namespace rille::lua

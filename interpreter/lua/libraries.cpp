@@ -5,14 +5,13 @@
 #include <cstring>
 #include <lua.hpp>
 
+#include "interpreter/lua/coroutines.h"
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
 #include "stdlib/embedded.h"
 
 namespace rille::lua {
 namespace {
-
-constexpr int kClosing = 150;  // Lua 5.4.4 counts no C levels here; 200 is its limit elsewhere
 
 // ---- chunks: text only. Bytecode is not verified by anyone, so a damaged one is a crash.
 // -----------------------------------------------------------------------------------------
@@ -95,7 +94,7 @@ void replace_searchers(lua_State* L) {
   lua_pop(L, 1);
 }
 
-// ---- tables and coroutines
+// ---- tables
 // ---------------------------------------------------------------------
 
 // A weak table whose metatable is replaced in the middle of a collection is read after it was freed
@@ -113,31 +112,6 @@ int set_metatable(lua_State* L) {
   }
   lua_settop(L, 2);
   lua_setmetatable(L, 1);
-  return 1;
-}
-
-// Coroutines that close or fail inside one another: without a bound the C stack overflows.
-// Upvalues: the stock function, the interpreter.
-int bounded_call(lua_State* L) {
-  Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(2)));
-  if (in.closing >= kClosing) return luaL_error(L, "coroutines close one another too deep");
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  ++in.closing;
-  const int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
-  --in.closing;
-  return status == LUA_OK ? lua_gettop(L) : lua_error(L);
-}
-
-// coroutine.wrap, whose function closes a coroutine that failed.
-int bounded_wrap(lua_State* L) {
-  luaL_checktype(L, 1, LUA_TFUNCTION);
-  lua_settop(L, 1);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, 1, 1);
-  lua_pushvalue(L, lua_upvalueindex(2));
-  lua_pushcclosure(L, bounded_call, 2);
   return 1;
 }
 
@@ -242,14 +216,6 @@ void replace_globals(lua_State* L) {
 }
 
 void replace_fields(lua_State* L, Interpreter& in) {
-  lua_getglobal(L, LUA_COLIBNAME);
-  const int coroutines = lua_gettop(L);
-  lua_pushlightuserdata(L, &in);
-  wrap_field(L, coroutines, "close", bounded_call);
-  lua_pushlightuserdata(L, &in);
-  wrap_field(L, coroutines, "wrap", bounded_wrap);
-  lua_pop(L, 1);
-
   lua_getglobal(L, LUA_OSLIBNAME);
   lua_pushlightuserdata(L, &in);
   lua_pushcclosure(L, raise_from_table, 1);
@@ -275,6 +241,7 @@ void open_libraries(Interpreter& in) {
   replace_searchers(L);
   replace_globals(L);
   replace_fields(L, in);
+  replace_coroutines(L, in);
 }
 
 void search_beside(lua_State* L, const std::string& script) {

@@ -6,7 +6,6 @@
 #include "interpreter/lua/call.h"
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
-#include "interpreter/lua/interrupt.h"
 #include "interpreter/lua/read_args.h"
 #include "ops/op.h"
 
@@ -85,8 +84,6 @@ int entry(lua_State* L) {
   const Blame blame{up.op.name, &up.op, from.at};
   if (!guarded(L, up.in, blame, [&] { run(L, up, from, boxes, truth); }))
     return raise_prepared(L, up.in, first);
-  if (up.in.signal != 0) [[unlikely]]
-    stop_soon(L, up.in);
   if (up.op.results == 0 && !in_place) return push_results(L, up.in, first);
   pace_collector(L, up.in);
   if (in_place) {

@@ -18,14 +18,13 @@ struct DnnFunctions {
   const char* version;  // "3.2.0"
   const char* isa;      // "avx512_core_amx"
   bool fast_bf16;       // bf16 products in tiles (AMX); elsewhere f32 is faster
-  bool (*gemm_f32)(const Gemm&, const float* a, const float* b, float* c, const float* bias);
-  /// alpha 1, beta 0
-  bool (*gemm_bf16)(const Gemm&, const void* a, const void* b, void* c, const void* bias);
+  /// f32 or bf16; the latter rounds a b before alpha and beta are seen
+  bool (*gemm)(DType, const Gemm&, const void* a, const void* b, void* c, const void* bias);
   /// f32 or bf16
   bool (*conv)(ConvPass, DType, const Conv&, const void* first, const void* second, void* result,
                const void* bias);
 };
-inline constexpr int kDnnLayout = 1;
+inline constexpr int kDnnLayout = 2;
 inline constexpr const char* kDnnEntry = "rille_onednn_functions";
 
 const DnnFunctions* dnn();

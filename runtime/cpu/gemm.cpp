@@ -108,12 +108,11 @@ bool by_dnn(DType dtype, const Gemm& g, const void* a, const void* b, void* c, c
   if (dtype == DType::f32) {
     if (is_small(g) || (g.batch > 1 && g.m * g.n * g.k < kWideWork)) return false;
     const DnnFunctions* f = dnn();
-    return f && f->gemm_f32(g, static_cast<const float*>(a), static_cast<const float*>(b),
-                            static_cast<float*>(c), static_cast<const float*>(bias));
+    return f && f->gemm(dtype, g, a, b, c, bias);
   }
   if (g.alpha != 1 || g.beta != 0 || g.batch * g.m * g.n * g.k <= kSmallTiles) return false;
   const DnnFunctions* f = dnn();
-  return f && f->fast_bf16 && f->gemm_bf16(g, a, b, c, bias);
+  return f && f->fast_bf16 && f->gemm(dtype, g, a, b, c, bias);
 }
 
 }  // namespace

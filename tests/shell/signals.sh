@@ -20,6 +20,13 @@ interrupted INT 130 'stopped by SIGINT' "$ready while true do end"
 interrupted TERM 143 'stopped by SIGTERM' "$ready while true do end"
 interrupted INT 130 'stopped by SIGINT' "local r = require 'rille' local x = r.ones(64, 64)
   $ready while true do x:matmul(x) end"
+interrupted INT 130 'stopped by SIGINT' "local r = require 'rille'
+  coroutine.wrap(function() local x = r.ones(256, 256) $ready while true do x:matmul(x) end end)()"
+interrupted INT 130 'stopped by SIGINT' "coroutine.wrap(function() $ready while true do end end)()"
+interrupted INT 130 '^false.*stopped by SIGINT' "
+  local inner = coroutine.create(function() $ready while true do end end)
+  local outer = coroutine.create(function() error(select(2, coroutine.resume(inner)), 0) end)
+  local ok, why = coroutine.resume(outer) print(ok, why) error(why, 0)"
 interrupted INT 130 'closed in order' "local _ <close> = setmetatable({}, {
   __close = function() print 'closed in order' end }) $ready while true do end"
 interrupted INT 130 'E_INTERRUPTED' "local ok, err = pcall(function() $ready while true do end end)

@@ -191,6 +191,7 @@ bool onednn_conv(ConvPass pass, DType dtype, const Conv& c, const void* first, c
   try {
     Prepared& p = cache.get(key_of(pass, dtype, c, bias != nullptr),
                             [&] { return prepare(pass, dtype, c, bias != nullptr); });
+    if (!p.primitive) return false;
     execute(p, first, second, result, bias);
     return true;
   } catch (const dnnl::error&) {

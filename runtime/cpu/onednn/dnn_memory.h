@@ -53,6 +53,7 @@ class DnnBuffer {
 
 /// Prepared work by the bytes of its description. Programs use few shapes; one that uses many
 /// starts over now and then, which costs it a microsecond a shape (oneDNN keeps the code itself).
+/// What oneDNN refuses is kept too, as an empty primitive.
 template <class Prepared>
 class DnnCache {
  public:
@@ -60,22 +61,40 @@ class DnnCache {
   Prepared& get(const std::string& key, Make&& make) {
     if (const auto found = map_.find(key); found != map_.end()) return found->second;
     if (map_.size() >= 256) map_.clear();
-    return map_.emplace(key, make()).first->second;
+    return map_.emplace(key, made(make)).first->second;
   }
 
  private:
+  template <class Make>
+  static Prepared made(Make& make) {
+    try {
+      return make();
+    } catch (const dnnl::error& e) {
+      if (e.status == dnnl_unimplemented) return {};
+      throw;
+    }
+  }
+
   std::unordered_map<std::string, Prepared> map_;
 };
+
+/// Refuses what would rest on dnnl_sgemm's kernels, for the reason that matmul.cpp gives.
+template <class Description>
+Description without_gemm(Description d) {
+  if (std::strncmp(d.impl_info_str(), "gemm", 4) == 0)
+    throw dnnl::error(dnnl_unimplemented, "only by gemm");
+  return d;
+}
 
 /// A primitive's description. Version 3 takes the arguments that version 2 took through a `desc`.
 template <class Primitive, class... Args>
 typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attributes,
                                             const Args&... args) {
 #if DNNL_VERSION_MAJOR >= 3
-  return typename Primitive::primitive_desc(dnn_engine(), args..., attributes);
+  return without_gemm(typename Primitive::primitive_desc(dnn_engine(), args..., attributes));
 #else
-  return typename Primitive::primitive_desc(typename Primitive::desc(args...), attributes,
-                                            dnn_engine());
+  return without_gemm(typename Primitive::primitive_desc(typename Primitive::desc(args...),
+                                                         attributes, dnn_engine()));
 #endif
 }
 
@@ -84,10 +103,18 @@ template <class Primitive, class Hint, class... Args>
 typename Primitive::primitive_desc describe_gradient(const dnnl::primitive_attr& attributes,
                                                      const Hint& hint, const Args&... args) {
 #if DNNL_VERSION_MAJOR >= 3
-  return typename Primitive::primitive_desc(dnn_engine(), args..., hint, attributes);
+  return without_gemm(typename Primitive::primitive_desc(dnn_engine(), args..., hint, attributes));
 #else
-  return typename Primitive::primitive_desc(typename Primitive::desc(args...), attributes,
-                                            dnn_engine(), hint);
+  return without_gemm(typename Primitive::primitive_desc(typename Primitive::desc(args...),
+                                                         attributes, dnn_engine(), hint));
+#endif
+}
+
+inline void add_scale(dnnl::post_ops& after, float factor) {
+#if DNNL_VERSION_MAJOR >= 3
+  after.append_eltwise(dnnl::algorithm::eltwise_linear, factor, 0);
+#else
+  after.append_eltwise(1, dnnl::algorithm::eltwise_linear, factor, 0);
 #endif
 }
 

@@ -4,8 +4,8 @@
 
 namespace rille::cpu {
 
-bool onednn_gemm_f32(const Gemm& g, const float* a, const float* b, float* c, const float* bias);
-bool onednn_gemm_bf16(const Gemm& g, const void* a, const void* b, void* c, const void* bias);
+bool onednn_gemm(DType dtype, const Gemm& g, const void* a, const void* b, void* c,
+                 const void* bias);
 bool onednn_conv(ConvPass pass, DType dtype, const Conv& c, const void* first, const void* second,
                  void* result, const void* bias);
 

@@ -35,8 +35,8 @@ extern "C" RILLE_API const DnnFunctions* rille_onednn_functions() {
     return std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
            std::to_string(v->patch);
   }();
-  static const DnnFunctions functions{kDnnLayout,      version.c_str(),  isa_name(), fast_bf16(),
-                                      onednn_gemm_f32, onednn_gemm_bf16, onednn_conv};
+  static const DnnFunctions functions{kDnnLayout,  version.c_str(), isa_name(),
+                                      fast_bf16(), onednn_gemm,     onednn_conv};
   return &functions;
 }
 

@@ -26,7 +26,8 @@ double worst_error(const DnnFunctions& f, const Gemm& g, bool with_bias, int thr
   const auto a = fill(g.batch * g.m * g.k), b = fill(g.batch * g.k * g.n), bias = fill(g.n);
   std::vector<bf16> c(at(g.batch * g.m * g.n), bf16(99.f));
   set_threads(threads_wanted);
-  if (!f.gemm_bf16(g, a.data(), b.data(), c.data(), with_bias ? bias.data() : nullptr)) return 0;
+  if (!f.gemm(DType::bf16, g, a.data(), b.data(), c.data(), with_bias ? bias.data() : nullptr))
+    return 0;
   double worst = 0;
   for (int64_t i = 0; i < g.batch; ++i)
     for (int64_t r = 0; r < g.m; ++r)

@@ -1,0 +1,77 @@
+#include "interpreter/lua/coroutines.h"
+
+#include <lua.hpp>
+#include <utility>
+
+namespace rille::lua {
+namespace {
+
+constexpr int kClosing = 150;  // Lua 5.4.4 counts no C levels here; 200 is its limit elsewhere
+
+// Each function below has two upvalues: the stock function and the interpreter.
+Interpreter& interpreter(lua_State* L) {
+  return *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(2)));
+}
+
+// The one that is resumed or closed: an argument, or what the function made by wrap holds.
+lua_State* coroutine_meant(lua_State* L) {
+  if (!lua_getupvalue(L, lua_upvalueindex(1), 1)) return lua_tothread(L, 1);
+  lua_State* co = lua_tothread(L, -1);
+  lua_pop(L, 1);
+  return co;
+}
+
+// Coroutines that close or fail inside one another: without a bound the C stack overflows.
+int bounded_call(lua_State* L) {
+  Interpreter& in = interpreter(L);
+  if (in.closing >= kClosing) return luaL_error(L, "coroutines close one another too deep");
+  lua_State* co = coroutine_meant(L);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_State* before = std::exchange(in.running, co ? co : L);
+  ++in.closing;
+  const int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+  --in.closing;
+  in.running = before;
+  return status == LUA_OK ? lua_gettop(L) : lua_error(L);
+}
+
+// coroutine.wrap, whose function closes a coroutine that failed.
+int wrap(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_settop(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, 1, 1);
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_pushcclosure(L, bounded_call, 2);
+  return 1;
+}
+
+// coroutine.resume. The stock one is no call of Lua's, which would count against the depth, and
+// raises nothing once it has a coroutine.
+int resume(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TTHREAD);
+  const lua_CFunction stock = lua_tocfunction(L, lua_upvalueindex(1));
+  Interpreter& in = interpreter(L);
+  lua_State* before = std::exchange(in.running, lua_tothread(L, 1));
+  const int results = stock(L);
+  in.running = before;
+  return results;
+}
+
+}  // namespace
+
+void replace_coroutines(lua_State* L, Interpreter& in) {
+  lua_getglobal(L, LUA_COLIBNAME);
+  constexpr luaL_Reg own[] = {{"close", bounded_call}, {"wrap", wrap}, {"resume", resume}};
+  for (const luaL_Reg& f : own) {
+    lua_getfield(L, -1, f.name);
+    lua_pushlightuserdata(L, &in);
+    lua_pushcclosure(L, f.func, 2);
+    lua_setfield(L, -2, f.name);
+  }
+  lua_pop(L, 1);
+}
+
+}  // namespace rille::lua
