@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -62,7 +63,10 @@ class Dims {
   void insert(int at, int64_t v);
   void erase(int at);
   friend bool operator==(const Dims& a, const Dims& b) {
-    return a.n_ == b.n_ && std::equal(a.begin(), a.end(), b.begin());
+    if (a.n_ != b.n_) return false;
+    for (int i = 0; i < a.n_; ++i)  // short: a call of memcmp costs more
+      if (a[i] != b[i]) return false;
+    return true;
   }
 
  private:
@@ -76,12 +80,14 @@ class Dims {
     if (o.far()) [[unlikely]]
       copy_far(o);
     else
-      std::copy_n(o.near_, n_, near_);
+      copy_near(o);
   }
+  // All of it, whatever is in use: a few vector moves instead of a call of memmove.
+  void copy_near(const Dims& o) { std::memcpy(near_, o.near_, sizeof near_); }
   void copy_far(const Dims& o);
   void steal(Dims& o) noexcept {
     if (!o.far()) [[likely]] {
-      std::copy_n(o.near_, n_, near_);
+      copy_near(o);
       return;
     }
     far_ = o.far_;

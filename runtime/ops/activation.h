@@ -7,13 +7,9 @@
 namespace rille {
 
 struct Silu : Unary<Silu> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "silu";
   static constexpr std::string_view doc = "x * sigmoid(x), elementwise; also called swish.";
   static constexpr std::string_view example = "rille.silu(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
 
   struct Fn {  // value and slope side by side: whoever edits one sees the other
     template <class A>
@@ -26,18 +22,13 @@ struct Silu : Unary<Silu> {
       return s * (A(1) + x * (A(1) - s));
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Silu>(s, -3, 3); }
 };
 
 struct Sigmoid : Unary<Sigmoid> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "sigmoid";
   static constexpr std::string_view doc = "1 / (1 + exp(-x)), elementwise.";
   static constexpr std::string_view example = "rille.sigmoid(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr bool saves_output = true;
 
   struct Fn {
@@ -50,7 +41,6 @@ struct Sigmoid : Unary<Sigmoid> {
       return y * (A(1) - y);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Sigmoid>(s, -3, 3); }
 };
 
@@ -130,14 +120,10 @@ struct Elu : Unary<Elu> {
 };
 
 struct Selu : Unary<Selu> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "selu";
   static constexpr std::string_view doc =
       "scale * elu(x, alpha) with the constants that keep mean 0 and variance 1.";
   static constexpr std::string_view example = "rille.selu(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
 
   struct Fn {
     static constexpr double kScale = 1.0507009873554805, kAlpha = 1.6732632423543772;
@@ -150,7 +136,6 @@ struct Selu : Unary<Selu> {
       return math::exp(at_most(x, A(0))) * (x > A(0) ? A(kScale) : A(kScale * kAlpha));
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Selu>(s, -3, 3.3); }
 };
 
@@ -183,13 +168,9 @@ struct Celu : Unary<Celu> {
 };
 
 struct Mish : Unary<Mish> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "mish";
   static constexpr std::string_view doc = "x * tanh(softplus(x)), elementwise.";
   static constexpr std::string_view example = "rille.mish(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
 
   struct Fn {
     // With e = exp(x), tanh(log(1 + e)) is n / (n + 2), n = e * (e + 2); beyond x = 20 it is 1.
@@ -204,7 +185,6 @@ struct Mish : Unary<Mish> {
       return t + x * A(4) * e * (e + A(1)) / ((n + A(2)) * (n + A(2)));
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Mish>(s, -3, 3); }
 };
 
@@ -242,13 +222,9 @@ struct Softplus : Unary<Softplus> {
 };
 
 struct Logsigmoid : Unary<Logsigmoid> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "logsigmoid";
   static constexpr std::string_view doc = "log(sigmoid(x)), elementwise, without overflow.";
   static constexpr std::string_view example = "rille.logsigmoid(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
 
   struct Fn {
     template <class A>
@@ -260,18 +236,13 @@ struct Logsigmoid : Unary<Logsigmoid> {
       return A(1) / (A(1) + math::exp(x));
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Logsigmoid>(s, -3, 3); }
 };
 
 struct Softsign : Unary<Softsign> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "softsign";
   static constexpr std::string_view doc = "x / (1 + |x|), elementwise.";
   static constexpr std::string_view example = "rille.softsign(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
 
   struct Fn {
     template <class A>
@@ -284,18 +255,13 @@ struct Softsign : Unary<Softsign> {
       return r * r;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Softsign>(s, -3, 3.3); }
 };
 
 struct Tanhshrink : Unary<Tanhshrink> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "tanhshrink";
   static constexpr std::string_view doc = "x - tanh(x), elementwise.";
   static constexpr std::string_view example = "rille.tanhshrink(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
 
   struct Fn {
     template <class A>
@@ -308,7 +274,6 @@ struct Tanhshrink : Unary<Tanhshrink> {
       return t * t;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Tanhshrink>(s, -3, 3); }
 };
 

@@ -54,9 +54,6 @@ struct Sub : Binary<Sub> {
 };
 
 struct Mul : Binary<Mul> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "mul";
   static constexpr std::string_view doc = "x * y, elementwise with broadcasting.";
   static constexpr std::string_view example = "rille.mul(rille.tensor{1, 2}, 3)";
@@ -68,7 +65,6 @@ struct Mul : Binary<Mul> {
       return static_cast<A>(x * y);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   /// Each factor is kept only for the other's gradient.
   static uint64_t saves(const Args&, uint64_t needs) { return (needs & 1) << 1 | (needs >> 1 & 1); }
   static Args grad(const Back<Mul>& b);
@@ -105,9 +101,6 @@ constexpr std::array<std::string_view, 3> names_of(Div::Rounding) {
 }
 
 struct Neg : Unary<Neg> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "neg";
   static constexpr std::string_view doc = "-x, elementwise.";
   static constexpr std::string_view example = "rille.neg(rille.tensor{1, -2})";
@@ -119,7 +112,6 @@ struct Neg : Unary<Neg> {
       return static_cast<A>(-x);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static uint64_t saves(const Args&, uint64_t) { return 0; }
   static Args grad(const Back<Neg>& b);
   static void samples(SampleList& s) { unary_samples<Neg>(s, -3, 3); }
@@ -157,9 +149,6 @@ struct FloorDivide {
 };
 
 struct Remainder : Binary<Remainder> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "remainder";
   static constexpr std::string_view doc =
       "x - floor(x / y) * y: the rest with the sign of y, as Lua's % gives it.";
@@ -179,16 +168,12 @@ struct Remainder : Binary<Remainder> {
       return r != 0 && (r < 0) != (y < 0) ? r + y : r;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Remainder>& b);
   static void samples(SampleList& s);
 };
 
 struct Fmod : Binary<Fmod> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "fmod";
   static constexpr std::string_view doc = "x - trunc(x / y) * y: the rest with the sign of x.";
   static constexpr std::string_view example = "rille.fmod(rille.tensor{-7, 7}, 3)";
@@ -202,7 +187,6 @@ struct Fmod : Binary<Fmod> {
     }
     RILLE_HD int64_t value(int64_t x, int64_t y) const { return y == 0 || y == -1 ? 0 : x % y; }
   };
-  static Fn fn(const Args&) { return {}; }
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Fmod>& b);
   static void samples(SampleList& s);

@@ -195,32 +195,32 @@ struct ConstantPad {
 
 // ---- images ------------------------------------------------------------------------------------
 
-struct PixelShuffle {
+struct PixelsAndChannels {
   struct Args {
     Tensor x;
     int64_t factor = 1;
   };
+  static constexpr auto fields_of(std::string_view x) {
+    return std::tuple{field("x", &Args::x, x), field("factor", &Args::factor, "r").required()};
+  }
+};
+
+struct PixelShuffle : PixelsAndChannels {
   static constexpr std::string_view name = "pixel_shuffle";
   static constexpr std::string_view doc =
       "[..., c r r, h, w] as [..., c, h r, w r]: channels become pixels.";
   static constexpr std::string_view example = "rille.pixel_shuffle(rille.ones(1, 4, 2, 2), 2)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[..., c r r, h, w]"),
-                                            field("factor", &Args::factor, "r").required()};
+  static constexpr auto fields = fields_of("[..., c r r, h, w]");
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
-struct PixelUnshuffle {
-  struct Args {
-    Tensor x;
-    int64_t factor = 1;
-  };
+struct PixelUnshuffle : PixelsAndChannels {
   static constexpr std::string_view name = "pixel_unshuffle";
   static constexpr std::string_view doc =
       "[..., c, h r, w r] as [..., c r r, h, w]: pixels become channels.";
   static constexpr std::string_view example = "rille.pixel_unshuffle(rille.ones(1, 1, 4, 4), 2)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[..., c, h r, w r]"),
-                                            field("factor", &Args::factor, "r").required()};
+  static constexpr auto fields = fields_of("[..., c, h r, w r]");
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

@@ -7,9 +7,6 @@
 namespace rille {
 
 struct Pow : Binary<Pow> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "pow";
   static constexpr std::string_view doc =
       "x to the power of exponent, elementwise; whole exponents multiply exactly.";
@@ -25,7 +22,6 @@ struct Pow : Binary<Pow> {
     }
     RILLE_HD int64_t value(int64_t x, int64_t y) const;
   };
-  static Fn fn(const Args&) { return {}; }
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Pow>& b);
@@ -63,9 +59,6 @@ struct Ldexp {
 };
 
 struct Atan2 : Binary<Atan2> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "atan2";
   static constexpr std::string_view doc =
       "The angle of the point (y, x) from the first axis, in radians: atan(x / y) in the right "
@@ -83,15 +76,11 @@ struct Atan2 : Binary<Atan2> {
       return math::atan2(x, y);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<Atan2>& b);
   static void samples(SampleList& s);
 };
 
 struct Hypot : Binary<Hypot> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "hypot";
   static constexpr std::string_view doc = "sqrt(x * x + y * y) without overflow.";
   static constexpr std::string_view example = "rille.hypot(rille.tensor{3}, 4)";
@@ -106,15 +95,11 @@ struct Hypot : Binary<Hypot> {
       return static_cast<float>(std::sqrt(a * a + b * b));
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<Hypot>& b);
   static void samples(SampleList& s);
 };
 
 struct Copysign : Binary<Copysign> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "copysign";
   static constexpr std::string_view doc = "The size of x with the sign of y.";
   static constexpr std::string_view example = "rille.copysign(rille.tensor{1, -2}, -1)";
@@ -128,15 +113,11 @@ struct Copysign : Binary<Copysign> {
       return std::copysign(x, y);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<Copysign>& b);
   static void samples(SampleList& s);
 };
 
 struct LogAddExp : Binary<LogAddExp> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "logaddexp";
   static constexpr std::string_view doc = "log(exp(x) + exp(y)) without overflow.";
   static constexpr std::string_view example = "rille.logaddexp(rille.tensor{1000}, 1000)";
@@ -151,15 +132,11 @@ struct LogAddExp : Binary<LogAddExp> {
       return (x < y ? y : x) + math::log1p(math::exp(-apart));
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<LogAddExp>& b);
   static void samples(SampleList& s);
 };
 
 struct LogAddExp2 : Binary<LogAddExp2> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "logaddexp2";
   static constexpr std::string_view doc = "log2(exp2(x) + exp2(y)) without overflow.";
   static constexpr std::string_view example = "rille.logaddexp2(rille.tensor{1000}, 1000)";
@@ -174,15 +151,11 @@ struct LogAddExp2 : Binary<LogAddExp2> {
       return (x < y ? y : x) + math::log1p(math::exp2(-apart)) * A(1.4426950408889634);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<LogAddExp2>& b);
   static void samples(SampleList& s);
 };
 
 struct Xlogy : Binary<Xlogy> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "xlogy";
   static constexpr std::string_view doc = "x * log(y), and 0 where x is 0 unless y is nan.";
   static constexpr std::string_view example = "rille.xlogy(rille.tensor{0, 2}, 0.5)";
@@ -196,15 +169,11 @@ struct Xlogy : Binary<Xlogy> {
       return x == A(0) && y == y ? A(0) : x * math::log(y);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<Xlogy>& b);
   static void samples(SampleList& s);
 };
 
 struct NextAfter : Binary<NextAfter> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "nextafter";
   static constexpr std::string_view doc =
       "The next number of the same dtype after x in the direction of y.";
@@ -224,9 +193,6 @@ struct NextAfter : Binary<NextAfter> {
 };
 
 struct Heaviside : Binary<Heaviside> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "heaviside";
   static constexpr std::string_view doc =
       "0 where x is negative, 1 where it is positive, y where it is 0.";
@@ -240,7 +206,6 @@ struct Heaviside : Binary<Heaviside> {
       return x == A(0) ? y : x > A(0) ? A(1) : A(0);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s);
 };
 

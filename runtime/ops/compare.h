@@ -8,12 +8,9 @@ namespace rille {
 /// What the comparisons share: arguments, samples, and a functor without state.
 template <class O>
 struct PlainComparison : Comparison<O> {
-  struct Args {
-    Tensor x, y;
-  };
+  using typename Comparison<O>::Args;
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number(),
                                             field("y", &Args::y, "any tensor or number").number()};
-  static auto fn(const Args&) { return typename O::Fn{}; }
   static void samples(SampleList& s);
 };
 

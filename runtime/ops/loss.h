@@ -7,36 +7,32 @@
 
 namespace rille {
 
-struct MseLoss {
+/// A loss of each element and its target, with no options of its own.
+struct ElementLoss {
   struct Args {
     Tensor x, target;
     LossReduction reduction = LossReduction::mean;
   };
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "any float tensor"), field("target", &Args::target, "like x"),
+                 field("reduction", &Args::reduction, "what becomes of the single losses")};
+  static constexpr Autocast autocast = Autocast::f32;
+};
+
+struct MseLoss : ElementLoss {
   static constexpr std::string_view name = "mse_loss";
   static constexpr std::string_view doc = "(x - target)^2.";
   static constexpr std::string_view example =
       "rille.mse_loss(rille.tensor{0.2, 0.5}, rille.tensor{0, 1})";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"), field("target", &Args::target, "like x"),
-                 field("reduction", &Args::reduction, "what becomes of the single losses")};
-  static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
-struct L1Loss {
-  struct Args {
-    Tensor x, target;
-    LossReduction reduction = LossReduction::mean;
-  };
+struct L1Loss : ElementLoss {
   static constexpr std::string_view name = "l1_loss";
   static constexpr std::string_view doc = "|x - target|.";
   static constexpr std::string_view example =
       "rille.l1_loss(rille.tensor{0.2, 0.5}, rille.tensor{0, 1})";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"), field("target", &Args::target, "like x"),
-                 field("reduction", &Args::reduction, "what becomes of the single losses")};
-  static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -237,19 +233,11 @@ struct GaussianNllLoss {
   static void samples(SampleList& s);
 };
 
-struct SoftMarginLoss {
-  struct Args {
-    Tensor x, target;
-    LossReduction reduction = LossReduction::mean;
-  };
+struct SoftMarginLoss : ElementLoss {
   static constexpr std::string_view name = "soft_margin_loss";
   static constexpr std::string_view doc = "log(1 + exp(-target * x)), targets being 1 or -1.";
   static constexpr std::string_view example =
       "rille.soft_margin_loss(rille.tensor{0.2, 0.5}, rille.tensor{-1, 1})";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"), field("target", &Args::target, "like x"),
-                 field("reduction", &Args::reduction, "what becomes of the single losses")};
-  static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

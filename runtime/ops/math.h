@@ -7,13 +7,9 @@
 namespace rille {
 
 struct Exp : Unary<Exp> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "exp";
   static constexpr std::string_view doc = "e to the power of x, elementwise.";
   static constexpr std::string_view example = "rille.exp(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool saves_output = true;
   struct Fn {
@@ -26,18 +22,13 @@ struct Exp : Unary<Exp> {
       return y;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Exp>(s, -2, 2); }
 };
 
 struct Exp2 : Unary<Exp2> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "exp2";
   static constexpr std::string_view doc = "2 to the power of x, elementwise.";
   static constexpr std::string_view example = "rille.exp2(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr bool saves_output = true;
   struct Fn {
     template <class A>
@@ -49,18 +40,13 @@ struct Exp2 : Unary<Exp2> {
       return y * A(0.6931471805599453);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Exp2>(s, -2, 2); }
 };
 
 struct Expm1 : Unary<Expm1> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "expm1";
   static constexpr std::string_view doc = "exp(x) - 1, exact near 0.";
   static constexpr std::string_view example = "rille.expm1(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool saves_output = true;
   struct Fn {
@@ -73,18 +59,13 @@ struct Expm1 : Unary<Expm1> {
       return y + A(1);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Expm1>(s, -2, 2); }
 };
 
 struct Log : Unary<Log> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "log";
   static constexpr std::string_view doc = "The natural logarithm of x.";
   static constexpr std::string_view example = "rille.log(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr Autocast autocast = Autocast::f32;
   struct Fn {
     template <class A>
@@ -96,18 +77,13 @@ struct Log : Unary<Log> {
       return A(1) / x;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Log>(s, 0.2, 3); }
 };
 
 struct Log2 : Unary<Log2> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "log2";
   static constexpr std::string_view doc = "The logarithm of x to base 2.";
   static constexpr std::string_view example = "rille.log2(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr Autocast autocast = Autocast::f32;
   struct Fn {
     template <class A>
@@ -119,18 +95,13 @@ struct Log2 : Unary<Log2> {
       return A(1.4426950408889634) / x;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Log2>(s, 0.2, 3); }
 };
 
 struct Log10 : Unary<Log10> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "log10";
   static constexpr std::string_view doc = "The logarithm of x to base 10.";
   static constexpr std::string_view example = "rille.log10(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr Autocast autocast = Autocast::f32;
   struct Fn {
     template <class A>
@@ -142,18 +113,13 @@ struct Log10 : Unary<Log10> {
       return A(0.4342944819032518) / x;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Log10>(s, 0.2, 3); }
 };
 
 struct Log1p : Unary<Log1p> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "log1p";
   static constexpr std::string_view doc = "log(1 + x), exact near 0.";
   static constexpr std::string_view example = "rille.log1p(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr Autocast autocast = Autocast::f32;
   struct Fn {
     template <class A>
@@ -165,18 +131,13 @@ struct Log1p : Unary<Log1p> {
       return A(1) / (A(1) + x);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Log1p>(s, -0.7, 3); }
 };
 
 struct Sqrt : Unary<Sqrt> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "sqrt";
   static constexpr std::string_view doc = "The square root of x.";
   static constexpr std::string_view example = "rille.sqrt(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr bool saves_output = true;
   struct Fn {
     template <class A>
@@ -188,18 +149,13 @@ struct Sqrt : Unary<Sqrt> {
       return A(0.5) / y;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Sqrt>(s, 0.2, 3); }
 };
 
 struct Rsqrt : Unary<Rsqrt> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "rsqrt";
   static constexpr std::string_view doc = "1 / sqrt(x), elementwise.";
   static constexpr std::string_view example = "rille.rsqrt(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool saves_output = true;
   struct Fn {
@@ -212,14 +168,10 @@ struct Rsqrt : Unary<Rsqrt> {
       return A(-0.5) * y * y * y;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Rsqrt>(s, 0.2, 3); }
 };
 
 struct Square : Unary<Square> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "square";
   static constexpr std::string_view doc = "x * x, elementwise.";
   static constexpr std::string_view example = "rille.square(rille.tensor{0.25, 0.5, 0.75})";
@@ -235,18 +187,13 @@ struct Square : Unary<Square> {
       return A(2) * x;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Square>(s, -2, 2); }
 };
 
 struct Reciprocal : Unary<Reciprocal> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "reciprocal";
   static constexpr std::string_view doc = "1 / x, elementwise.";
   static constexpr std::string_view example = "rille.reciprocal(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool saves_output = true;
   struct Fn {
@@ -259,19 +206,14 @@ struct Reciprocal : Unary<Reciprocal> {
       return -(y * y);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Reciprocal>(s, 0.3, 3); }
 };
 
 struct Erf : Unary<Erf> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "erf";
   static constexpr std::string_view doc =
       "The error function: 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to x.";
   static constexpr std::string_view example = "rille.erf(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
@@ -282,18 +224,13 @@ struct Erf : Unary<Erf> {
       return A(1.1283791670955126) * math::exp(-(x * x));
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Erf>(s, -2, 2); }
 };
 
 struct Erfc : Unary<Erfc> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "erfc";
   static constexpr std::string_view doc = "1 - erf(x), exact for large x.";
   static constexpr std::string_view example = "rille.erfc(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
@@ -304,18 +241,13 @@ struct Erfc : Unary<Erfc> {
       return A(-1.1283791670955126) * math::exp(-(x * x));
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Erfc>(s, -2, 2); }
 };
 
 struct Erfinv : Unary<Erfinv> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "erfinv";
   static constexpr std::string_view doc = "The number whose error function is x.";
   static constexpr std::string_view example = "rille.erfinv(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool saves_output = true;
   struct Fn {
@@ -328,19 +260,14 @@ struct Erfinv : Unary<Erfinv> {
       return A(0.8862269254527580) * math::exp(y * y);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Erfinv>(s, -0.9, 0.9); }
 };
 
 struct Lgamma : Unary<Lgamma> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "lgamma";
   static constexpr std::string_view doc =
       "The logarithm of the absolute value of the gamma function.";
   static constexpr std::string_view example = "rille.lgamma(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
@@ -351,18 +278,13 @@ struct Lgamma : Unary<Lgamma> {
       return math::polygamma(0, x);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Lgamma>(s, -1.7, 3.1); }
 };
 
 struct Digamma : Unary<Digamma> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "digamma";
   static constexpr std::string_view doc = "The slope of lgamma.";
   static constexpr std::string_view example = "rille.digamma(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
@@ -373,7 +295,6 @@ struct Digamma : Unary<Digamma> {
       return math::polygamma(1, x);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Digamma>(s, 0.3, 4); }
 };
 
@@ -406,13 +327,9 @@ struct Polygamma : Unary<Polygamma> {
 };
 
 struct Sinc : Unary<Sinc> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "sinc";
   static constexpr std::string_view doc = "sin(pi * x) / (pi * x), and 1 at 0.";
   static constexpr std::string_view example = "rille.sinc(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
     // Below 0.5 a series: the formula loses digits there, its slopes first.
     template <class A>
@@ -432,7 +349,6 @@ struct Sinc : Unary<Sinc> {
       return A(-3.141592653589793) * z / A(3) * (A(1) - q / A(10) * tail);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) {
     unary_samples<Sinc>(s, -2, 2);
     add_sample<Sinc>(s, {.x = grid({5}, -0.2, 0.2)});

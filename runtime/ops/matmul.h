@@ -51,71 +51,59 @@ struct Linear {
 // ---- products of given ranks
 // ---------------------------------------------------------------------
 
-struct Mm {
+/// Two operands of given ranks.
+struct RankedProduct {
   struct Args {
     Tensor x, y;
   };
+  static constexpr auto fields_of(std::string_view x, std::string_view y) {
+    return std::tuple{field("x", &Args::x, x), field("y", &Args::y, y)};
+  }
+  static constexpr Autocast autocast = Autocast::lower;
+};
+
+struct Mm : RankedProduct {
   static constexpr std::string_view name = "mm";
   static constexpr std::string_view doc = "The product of two matrices.";
   static constexpr std::string_view example = "rille.mm(rille.ones(2, 3), rille.ones(3, 4))";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[m, k]"), field("y", &Args::y, "[k, n]")};
-  static constexpr Autocast autocast = Autocast::lower;
+  static constexpr auto fields = fields_of("[m, k]", "[k, n]");
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
-struct Mv {
-  struct Args {
-    Tensor x, y;
-  };
+struct Mv : RankedProduct {
   static constexpr std::string_view name = "mv";
   static constexpr std::string_view doc = "The product of a matrix and a vector.";
   static constexpr std::string_view example = "rille.mv(rille.ones(2, 3), rille.ones(3))";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[m, k]"), field("y", &Args::y, "[k]")};
-  static constexpr Autocast autocast = Autocast::lower;
+  static constexpr auto fields = fields_of("[m, k]", "[k]");
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
-struct Bmm {
-  struct Args {
-    Tensor x, y;
-  };
+struct Bmm : RankedProduct {
   static constexpr std::string_view name = "bmm";
   static constexpr std::string_view doc = "The products of two equally long batches of matrices.";
   static constexpr std::string_view example = "rille.bmm(rille.ones(5, 2, 3), rille.ones(5, 3, 4))";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[batch, m, k]"), field("y", &Args::y, "[batch, k, n]")};
-  static constexpr Autocast autocast = Autocast::lower;
+  static constexpr auto fields = fields_of("[batch, m, k]", "[batch, k, n]");
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
-struct Dot {
-  struct Args {
-    Tensor x, y;
-  };
+struct Dot : RankedProduct {
   static constexpr std::string_view name = "dot";
   static constexpr std::string_view doc = "The sum of the products of two vectors' elements.";
   static constexpr std::string_view example = "rille.dot(rille.tensor{1, 2}, rille.tensor{3, 4})";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[k]"), field("y", &Args::y, "[k]")};
+  static constexpr auto fields = fields_of("[k]", "[k]");
   static constexpr Autocast autocast = Autocast::widest;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
-struct Vdot {
-  struct Args {
-    Tensor x, y;
-  };
+struct Vdot : RankedProduct {
   static constexpr std::string_view name = "vdot";
   static constexpr std::string_view doc = "The same as dot, as there are no complex numbers here.";
   static constexpr std::string_view example = "rille.vdot(rille.tensor{1, 2}, rille.tensor{3, 4})";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[k]"), field("y", &Args::y, "[k]")};
+  static constexpr auto fields = fields_of("[k]", "[k]");
   static constexpr Autocast autocast = Autocast::widest;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);

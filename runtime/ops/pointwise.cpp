@@ -34,7 +34,10 @@ Meta pointwise_meta(std::initializer_list<const Tensor*> operands, DType dtype) 
   bool first = true;
   const Tensor* layout = nullptr;
   for (const Tensor* t : operands) {
-    m.shape = first ? t->shape() : broadcast(m.shape, t->shape());
+    if (first)
+      m.shape = t->shape();
+    else if (t->shape() != m.shape)
+      m.shape = broadcast(m.shape, t->shape());
     if (first || (!t->is_number() && t->rank() > 0) || !t->device().is_cpu()) {
       if (first || !t->is_number()) m.device = t->device();
     }

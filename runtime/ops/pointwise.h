@@ -88,10 +88,16 @@ concept HasSlope = SlopeOfOutput<O> || requires(typename O::Fn f, double x) {
   f.slope(x);
 };
 
-/// y = value(x). The op offers Args with x first, `Fn` with value and slope (or slope_of_output),
-/// and fn(args) to make one. `keeps_integers`: integers stay integers, else they become floats.
+/// y = value(x). The op offers `Fn` with value and slope (or slope_of_output). With options it has
+/// its own Args with x first, their fields, and fn(args), which makes the Fn. `keeps_integers`:
+/// integers stay integers, else they become floats.
 template <class O>
 struct Unary {
+  struct Args {
+    Tensor x;
+  };
+  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
+  static auto fn(const Args&) { return typename O::Fn{}; }
   static constexpr bool in_place = true, strided_out = true;
   static constexpr bool keeps_integers = false;
   static constexpr bool saves_output = false;
@@ -114,6 +120,10 @@ struct Unary {
 /// y = value(x, y), with broadcasting and promotion. Gradients are written in ops.
 template <class O>
 struct Binary {
+  struct Args {
+    Tensor x, y;
+  };
+  static auto fn(const Args&) { return typename O::Fn{}; }
   static constexpr bool in_place = true, strided_out = true, broadcasts = true;
   static constexpr bool keeps_integers = true;
 
@@ -130,6 +140,10 @@ struct Binary {
 /// bool = value(x, y), compared in the operands' common dtype.
 template <class O>
 struct Comparison {
+  struct Args {
+    Tensor x, y;
+  };
+  static auto fn(const Args&) { return typename O::Fn{}; }
   static constexpr bool strided_out = true, differentiable = false, in_place = true;
   template <class A>
   static Meta infer(const A& a) {

@@ -6,9 +6,6 @@
 namespace rille {
 
 struct Relu : Unary<Relu> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "relu";
   static constexpr std::string_view doc = "The larger of x and 0, elementwise.";
   static constexpr std::string_view example = "rille.relu(rille.tensor{-1, 0, 1})";
@@ -25,7 +22,6 @@ struct Relu : Unary<Relu> {
       return y > A(0) ? A(1) : A(0);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Relu>(s, -3, 3.3); }
 };
 
@@ -57,9 +53,6 @@ struct LeakyRelu : Unary<LeakyRelu> {
 };
 
 struct Relu6 : Unary<Relu6> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "relu6";
   static constexpr std::string_view doc = "x between 0 and 6, elementwise.";
   static constexpr std::string_view example = "rille.relu6(rille.tensor{-1, 0, 1})";
@@ -76,7 +69,6 @@ struct Relu6 : Unary<Relu6> {
       return y > A(0) && y < A(6) ? A(1) : A(0);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Relu6>(s, -3, 8.9); }
 };
 
@@ -109,13 +101,9 @@ struct Hardtanh : Unary<Hardtanh> {
 };
 
 struct Hardsigmoid : Unary<Hardsigmoid> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "hardsigmoid";
   static constexpr std::string_view doc = "x / 6 + 1 / 2 between 0 and 1, elementwise.";
   static constexpr std::string_view example = "rille.hardsigmoid(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
 
   struct Fn {
     template <class A>
@@ -127,18 +115,13 @@ struct Hardsigmoid : Unary<Hardsigmoid> {
       return x > A(-3) && x < A(3) ? A(1) / A(6) : A(0);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Hardsigmoid>(s, -5, 5); }
 };
 
 struct Hardswish : Unary<Hardswish> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "hardswish";
   static constexpr std::string_view doc = "x * hardsigmoid(x), elementwise.";
   static constexpr std::string_view example = "rille.hardswish(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
 
   struct Fn {
     template <class A>
@@ -150,7 +133,6 @@ struct Hardswish : Unary<Hardswish> {
       return x >= A(3) ? A(1) : (x > A(-3) ? x / A(3) + A(0.5) : A(0));
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Hardswish>(s, -5, 5); }
 };
 
@@ -288,9 +270,6 @@ struct Prelu {
 
 /// prelu with the weight already in a shape that broadcasts.
 struct PreluBroadcast : Binary<PreluBroadcast> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "prelu_broadcast";
   static constexpr std::string_view doc = "x where it is positive, else y * x.";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor").saved(),
@@ -302,7 +281,6 @@ struct PreluBroadcast : Binary<PreluBroadcast> {
       return x * (x > A(0) ? A(1) : y);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<PreluBroadcast>& b);
   static void samples(SampleList& s);
 };

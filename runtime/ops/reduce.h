@@ -317,9 +317,6 @@ struct SignedPow : Unary<SignedPow> {
 
 /// x / y, and 0 where y is 0: gradients of norms at the origin.
 struct DivideOrZero : Binary<DivideOrZero> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "divide_or_zero";
   static constexpr std::string_view doc = "x / y, and 0 where y is 0.";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor").saved(),
@@ -331,7 +328,6 @@ struct DivideOrZero : Binary<DivideOrZero> {
       return y == A(0) ? A(0) : x / y;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<DivideOrZero>& b);
   static void samples(SampleList& s);
 };

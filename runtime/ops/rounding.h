@@ -5,9 +5,6 @@
 namespace rille {
 
 struct Abs : Unary<Abs> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "abs";
   static constexpr std::string_view doc = "The absolute value of x; its slope at 0 is 0.";
   static constexpr std::string_view example = "rille.abs(rille.tensor{-1.5, 0.25, 2.5})";
@@ -24,14 +21,10 @@ struct Abs : Unary<Abs> {
       return A(x > A(0)) - A(x < A(0));
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Abs>(s, -2, 2.1); }
 };
 
 struct Sign : Unary<Sign> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "sign";
   static constexpr std::string_view doc = "-1, 0 or 1 with the sign of x; nan stays nan.";
   static constexpr std::string_view example = "rille.sign(rille.tensor{-1.5, 0.25, 2.5})";
@@ -43,14 +36,10 @@ struct Sign : Unary<Sign> {
       return x != x ? x : static_cast<A>(A(x > A(0)) - A(x < A(0)));
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Sign>(s, -2, 2.1); }
 };
 
 struct Floor : Unary<Floor> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "floor";
   static constexpr std::string_view doc = "The largest whole number that is at most x.";
   static constexpr std::string_view example = "rille.floor(rille.tensor{-1.5, 0.25, 2.5})";
@@ -63,14 +52,10 @@ struct Floor : Unary<Floor> {
     }
     RILLE_HD int64_t value(int64_t x) const { return x; }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Floor>(s, -2.4, 2.3); }
 };
 
 struct Ceil : Unary<Ceil> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "ceil";
   static constexpr std::string_view doc = "The smallest whole number that is at least x.";
   static constexpr std::string_view example = "rille.ceil(rille.tensor{-1.5, 0.25, 2.5})";
@@ -83,14 +68,10 @@ struct Ceil : Unary<Ceil> {
     }
     RILLE_HD int64_t value(int64_t x) const { return x; }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Ceil>(s, -2.4, 2.3); }
 };
 
 struct Trunc : Unary<Trunc> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "trunc";
   static constexpr std::string_view doc = "x without its fraction.";
   static constexpr std::string_view example = "rille.trunc(rille.tensor{-1.5, 0.25, 2.5})";
@@ -103,7 +84,6 @@ struct Trunc : Unary<Trunc> {
     }
     RILLE_HD int64_t value(int64_t x) const { return x; }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Trunc>(s, -2.4, 2.3); }
 };
 
@@ -139,13 +119,9 @@ struct Round : Unary<Round> {
 };
 
 struct Frac : Unary<Frac> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "frac";
   static constexpr std::string_view doc = "The fraction of x, with its sign.";
   static constexpr std::string_view example = "rille.frac(rille.tensor{-1.5, 0.25, 2.5})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
@@ -156,18 +132,13 @@ struct Frac : Unary<Frac> {
       return x == x ? A(1) : x;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Frac>(s, -2.4, 2.3); }
 };
 
 struct Deg2rad : Unary<Deg2rad> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "deg2rad";
   static constexpr std::string_view doc = "Degrees as radians.";
   static constexpr std::string_view example = "rille.deg2rad(rille.tensor{90, 180})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
@@ -178,18 +149,13 @@ struct Deg2rad : Unary<Deg2rad> {
       return x == x ? A(0.017453292519943295) : x;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Deg2rad>(s, -90, 180); }
 };
 
 struct Rad2deg : Unary<Rad2deg> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "rad2deg";
   static constexpr std::string_view doc = "Radians as degrees.";
   static constexpr std::string_view example = "rille.rad2deg(rille.tensor{1, 2})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
@@ -200,7 +166,6 @@ struct Rad2deg : Unary<Rad2deg> {
       return x == x ? A(57.29577951308232) : x;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Rad2deg>(s, -2, 3); }
 };
 

@@ -95,9 +95,6 @@ struct ClampMax {
 };
 
 struct Maximum : Binary<Maximum> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "maximum";
   static constexpr std::string_view doc = "The larger of x and y; nan where either is nan.";
   static constexpr std::string_view example = "rille.maximum(rille.tensor{1, 5}, 3)";
@@ -111,15 +108,11 @@ struct Maximum : Binary<Maximum> {
       return x != x || x > y ? x : y;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<Maximum>& b);
   static void samples(SampleList& s);
 };
 
 struct Minimum : Binary<Minimum> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "minimum";
   static constexpr std::string_view doc = "The smaller of x and y; nan where either is nan.";
   static constexpr std::string_view example = "rille.minimum(rille.tensor{1, 5}, 3)";
@@ -133,15 +126,11 @@ struct Minimum : Binary<Minimum> {
       return x != x || x < y ? x : y;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<Minimum>& b);
   static void samples(SampleList& s);
 };
 
 struct FMax : Binary<FMax> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "fmax";
   static constexpr std::string_view doc = "The larger of x and y; the other one where one is nan.";
   static constexpr std::string_view example = "rille.fmax(rille.tensor{1, 5}, 3)";
@@ -155,15 +144,11 @@ struct FMax : Binary<FMax> {
       return y != y || x >= y ? x : y;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<FMax>& b);
   static void samples(SampleList& s);
 };
 
 struct FMin : Binary<FMin> {
-  struct Args {
-    Tensor x, y;
-  };
   static constexpr std::string_view name = "fmin";
   static constexpr std::string_view doc = "The smaller of x and y; the other one where one is nan.";
   static constexpr std::string_view example = "rille.fmin(rille.tensor{1, 5}, 3)";
@@ -177,7 +162,6 @@ struct FMin : Binary<FMin> {
       return y != y || x <= y ? x : y;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static Args grad(const Back<FMin>& b);
   static void samples(SampleList& s);
 };

@@ -41,45 +41,38 @@ struct Stack {
 };
 
 /// hstack, vstack and dstack: cat along one dim of tensors that have at least so many.
-struct Hstack {
+struct StackAlong {
   struct Args {
     std::vector<Tensor> tensors;
   };
+  static constexpr auto fields = std::tuple{field("tensors", &Args::tensors, "at least one")};
+  static constexpr bool method = false;
+};
+
+struct Hstack : StackAlong {
   static constexpr std::string_view name = "hstack";
   static constexpr std::string_view doc =
       "cat along the second dim, or the first of tensors with one.";
   static constexpr std::string_view example =
       "rille.hstack { rille.ones(2, 3), rille.zeros(2, 1) }";
-  static constexpr auto fields = std::tuple{field("tensors", &Args::tensors, "at least one")};
-  static constexpr bool method = false;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
-struct Vstack {
-  struct Args {
-    std::vector<Tensor> tensors;
-  };
+struct Vstack : StackAlong {
   static constexpr std::string_view name = "vstack";
   static constexpr std::string_view doc = "cat along the first dim; tensors with one dim are rows.";
   static constexpr std::string_view example = "rille.vstack { rille.ones(3), rille.zeros(2, 3) }";
-  static constexpr auto fields = std::tuple{field("tensors", &Args::tensors, "at least one")};
-  static constexpr bool method = false;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
 
-struct Dstack {
-  struct Args {
-    std::vector<Tensor> tensors;
-  };
+struct Dstack : StackAlong {
   static constexpr std::string_view name = "dstack";
   static constexpr std::string_view doc =
       "cat along the third dim, which is made where it is missing.";
   static constexpr std::string_view example =
       "rille.dstack { rille.ones(2, 3), rille.zeros(2, 3) }";
-  static constexpr auto fields = std::tuple{field("tensors", &Args::tensors, "at least one")};
-  static constexpr bool method = false;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

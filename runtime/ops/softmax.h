@@ -5,20 +5,24 @@
 
 namespace rille {
 
-struct Softmax {
+/// One dim of a float tensor, in the dtype that is asked for.
+struct AlongDim {
   struct Args {
     Tensor x;
     Axis dim{-1};
     std::optional<DType> dtype = {};
   };
-  static constexpr std::string_view name = "softmax";
-  static constexpr std::string_view doc =
-      "exp(x) over its sum along a dim: positive values that sum to 1.";
-  static constexpr std::string_view example = "rille.softmax(rille.tensor{1, 2, 3}, -1)";
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any float tensor"), field("dim", &Args::dim, "the dim to sum over"),
       field("dtype", &Args::dtype, "of the result; x is cast first")};
   static constexpr Autocast autocast = Autocast::f32_out;
+};
+
+struct Softmax : AlongDim {
+  static constexpr std::string_view name = "softmax";
+  static constexpr std::string_view doc =
+      "exp(x) over its sum along a dim: positive values that sum to 1.";
+  static constexpr std::string_view example = "rille.softmax(rille.tensor{1, 2, 3}, -1)";
   static constexpr bool saves_output = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -27,20 +31,11 @@ struct Softmax {
   static void samples(SampleList& s);
 };
 
-struct LogSoftmax {
-  struct Args {
-    Tensor x;
-    Axis dim{-1};
-    std::optional<DType> dtype = {};
-  };
+struct LogSoftmax : AlongDim {
   static constexpr std::string_view name = "log_softmax";
   static constexpr std::string_view doc =
       "The logarithm of softmax along a dim, without its overflow.";
   static constexpr std::string_view example = "rille.log_softmax(rille.tensor{1, 2, 3}, -1)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any float tensor"), field("dim", &Args::dim, "the dim to sum over"),
-      field("dtype", &Args::dtype, "of the result; x is cast first")};
-  static constexpr Autocast autocast = Autocast::f32_out;
   static constexpr bool saves_output = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -49,19 +44,10 @@ struct LogSoftmax {
   static void samples(SampleList& s);
 };
 
-struct Softmin {
-  struct Args {
-    Tensor x;
-    Axis dim{-1};
-    std::optional<DType> dtype = {};
-  };
+struct Softmin : AlongDim {
   static constexpr std::string_view name = "softmin";
   static constexpr std::string_view doc = "The softmax of -x along a dim.";
   static constexpr std::string_view example = "rille.softmin(rille.tensor{1, 2, 3}, -1)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any float tensor"), field("dim", &Args::dim, "the dim to sum over"),
-      field("dtype", &Args::dtype, "of the result; x is cast first")};
-  static constexpr Autocast autocast = Autocast::f32_out;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

@@ -5,13 +5,9 @@
 namespace rille {
 
 struct Sin : Unary<Sin> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "sin";
   static constexpr std::string_view doc = "The sine of x in radians.";
   static constexpr std::string_view example = "rille.sin(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
@@ -22,18 +18,13 @@ struct Sin : Unary<Sin> {
       return math::cos(x);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Sin>(s, -3, 3); }
 };
 
 struct Cos : Unary<Cos> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "cos";
   static constexpr std::string_view doc = "The cosine of x in radians.";
   static constexpr std::string_view example = "rille.cos(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
@@ -44,18 +35,13 @@ struct Cos : Unary<Cos> {
       return -math::sin(x);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Cos>(s, -3, 3); }
 };
 
 struct Tan : Unary<Tan> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "tan";
   static constexpr std::string_view doc = "The tangent of x in radians.";
   static constexpr std::string_view example = "rille.tan(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool saves_output = true;
   struct Fn {
@@ -68,18 +54,13 @@ struct Tan : Unary<Tan> {
       return A(1) + y * y;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Tan>(s, -1.2, 1.2); }
 };
 
 struct Asin : Unary<Asin> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "asin";
   static constexpr std::string_view doc = "The angle whose sine is x, in radians.";
   static constexpr std::string_view example = "rille.asin(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr Autocast autocast = Autocast::f32;
   struct Fn {
     template <class A>
@@ -91,18 +72,13 @@ struct Asin : Unary<Asin> {
       return A(1) / math::sqrt(A(1) - x * x);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Asin>(s, -0.9, 0.9); }
 };
 
 struct Acos : Unary<Acos> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "acos";
   static constexpr std::string_view doc = "The angle whose cosine is x, in radians.";
   static constexpr std::string_view example = "rille.acos(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr Autocast autocast = Autocast::f32;
   struct Fn {
     template <class A>
@@ -114,18 +90,13 @@ struct Acos : Unary<Acos> {
       return A(-1) / math::sqrt(A(1) - x * x);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Acos>(s, -0.9, 0.9); }
 };
 
 struct Atan : Unary<Atan> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "atan";
   static constexpr std::string_view doc = "The angle whose tangent is x, in radians.";
   static constexpr std::string_view example = "rille.atan(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
@@ -136,18 +107,13 @@ struct Atan : Unary<Atan> {
       return A(1) / (A(1) + x * x);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Atan>(s, -3, 3); }
 };
 
 struct Sinh : Unary<Sinh> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "sinh";
   static constexpr std::string_view doc = "The hyperbolic sine of x.";
   static constexpr std::string_view example = "rille.sinh(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr Autocast autocast = Autocast::f32;
   struct Fn {
     template <class A>
@@ -159,18 +125,13 @@ struct Sinh : Unary<Sinh> {
       return math::cosh(x);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Sinh>(s, -2, 2); }
 };
 
 struct Cosh : Unary<Cosh> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "cosh";
   static constexpr std::string_view doc = "The hyperbolic cosine of x.";
   static constexpr std::string_view example = "rille.cosh(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr Autocast autocast = Autocast::f32;
   struct Fn {
     template <class A>
@@ -182,18 +143,13 @@ struct Cosh : Unary<Cosh> {
       return math::sinh(x);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Cosh>(s, -2, 2); }
 };
 
 struct Tanh : Unary<Tanh> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "tanh";
   static constexpr std::string_view doc = "The hyperbolic tangent of x.";
   static constexpr std::string_view example = "rille.tanh(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   static constexpr bool saves_output = true;
   struct Fn {
     template <class A>
@@ -205,18 +161,13 @@ struct Tanh : Unary<Tanh> {
       return A(1) - y * y;
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Tanh>(s, -2, 2); }
 };
 
 struct Asinh : Unary<Asinh> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "asinh";
   static constexpr std::string_view doc = "The number whose hyperbolic sine is x.";
   static constexpr std::string_view example = "rille.asinh(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
@@ -227,18 +178,13 @@ struct Asinh : Unary<Asinh> {
       return A(1) / math::sqrt(x * x + A(1));
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Asinh>(s, -3, 3); }
 };
 
 struct Acosh : Unary<Acosh> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "acosh";
   static constexpr std::string_view doc = "The number from 0 whose hyperbolic cosine is x.";
   static constexpr std::string_view example = "rille.acosh(rille.tensor{1, 2})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
@@ -249,18 +195,13 @@ struct Acosh : Unary<Acosh> {
       return A(1) / math::sqrt(x * x - A(1));
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Acosh>(s, 1.2, 3); }
 };
 
 struct Atanh : Unary<Atanh> {
-  struct Args {
-    Tensor x;
-  };
   static constexpr std::string_view name = "atanh";
   static constexpr std::string_view doc = "The number whose hyperbolic tangent is x.";
   static constexpr std::string_view example = "rille.atanh(rille.tensor{0.25, 0.5, 0.75})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
@@ -271,7 +212,6 @@ struct Atanh : Unary<Atanh> {
       return A(1) / (A(1) - x * x);
     }
   };
-  static Fn fn(const Args&) { return {}; }
   static void samples(SampleList& s) { unary_samples<Atanh>(s, -0.9, 0.9); }
 };
 
