@@ -1,20 +1,18 @@
 #include "core/allocator.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdlib>
-#include <map>
-#include <mutex>
-#include <set>
+#include <new>
+
+#include "core/machine_memory.h"
+#include "core/segments.h"
 
 namespace rille::memory {
 namespace {
 
-constexpr size_t kSmall = size_t{1} << 20;  // above: segments
-constexpr size_t kHuge = size_t{2} << 20;   // a huge page, and the grain of segments
+constexpr size_t kSmall = size_t{1} << 16;  // above: segments
 constexpr size_t kCachedPerThread = size_t{4} << 20;
 constexpr int kClasses = 64;
 
@@ -63,90 +61,10 @@ ThreadCache& cache() {
   return c;
 }
 
-// Large blocks: address-ordered pieces of segments, so that neighbours can be merged.
-class Segments {
- public:
-  void* take(size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    auto fit = free_.lower_bound({bytes, nullptr});
-    if (fit == free_.end() && !grow(bytes)) return nullptr;
-    fit = free_.lower_bound({bytes, nullptr});
-    char* at = fit->second;
-    const size_t size = fit->first;
-    free_.erase(fit);
-    pieces_[at] = {bytes, false, pieces_[at].first};
-    if (size > bytes) {
-      pieces_[at + bytes] = {size - bytes, true, false};
-      free_.insert({size - bytes, at + bytes});
-    }
-    return at;
-  }
-  void give(void* block) {
-    const std::lock_guard lock(mutex_);
-    auto it = pieces_.find(static_cast<char*>(block));
-    it->second.free = true;
-    const auto next = std::next(it);
-    if (next != pieces_.end() && next->second.free && !next->second.first) {
-      free_.erase({next->second.bytes, next->first});
-      it->second.bytes += next->second.bytes;
-      pieces_.erase(next);
-    }
-    if (!it->second.first && it != pieces_.begin() && std::prev(it)->second.free) {
-      const auto before = std::prev(it);
-      free_.erase({before->second.bytes, before->first});
-      before->second.bytes += it->second.bytes;
-      pieces_.erase(it);
-      it = before;
-    }
-    free_.insert({it->second.bytes, it->first});
-  }
-  void trim() {
-    const std::lock_guard lock(mutex_);
-    for (auto it = pieces_.begin(); it != pieces_.end();) {
-      const auto next = std::next(it);
-      const bool whole = it->second.first && (next == pieces_.end() || next->second.first);
-      if (it->second.free && whole) {
-        free_.erase({it->second.bytes, it->first});
-        munmap(it->first, it->second.bytes);
-        reserved -= static_cast<int64_t>(it->second.bytes);
-        pieces_.erase(it);
-      }
-      it = next;
-    }
-  }
-
- private:
-  struct Piece {
-    size_t bytes = 0;
-    bool free = true;
-    bool first = true;  // of its segment: merging stops here
-  };
-  bool grow(size_t bytes) {
-    // Over-allocates by one huge page to start on its boundary, then returns the ends.
-    const size_t want = bytes + kHuge;
-    void* raw = mmap(nullptr, want, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (raw == MAP_FAILED) return false;
-    char* begin = static_cast<char*>(raw);
-    const uintptr_t address = reinterpret_cast<uintptr_t>(begin);
-    char* at = begin + (kHuge - address % kHuge) % kHuge;
-    if (at > begin) munmap(begin, static_cast<size_t>(at - begin));
-    munmap(at + bytes, want - bytes - static_cast<size_t>(at - begin));
-    madvise(at, bytes, MADV_HUGEPAGE);
-    reserved += static_cast<int64_t>(bytes);
-    pieces_[at] = {bytes, true, true};
-    free_.insert({bytes, at});
-    return true;
-  }
-  std::mutex mutex_;
-  std::map<char*, Piece> pieces_;
-  std::set<std::pair<size_t, char*>> free_;
-};
 Segments& segments() {
   static Segments* s = new Segments;  // leaked on purpose: tensors may outlive static destruction
   return *s;
 }
-
-size_t rounded(size_t bytes) { return (bytes + kHuge - 1) / kHuge * kHuge; }
 
 void* take_small(size_t bytes) {
   const int c = class_of(bytes);
@@ -195,10 +113,10 @@ void* allocate(size_t bytes) {
   const size_t whole = std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
   void* block = std::aligned_alloc(kAlignment, whole);
 #else
-  void* block = bytes <= kSmall ? take_small(bytes) : segments().take(rounded(bytes));
+  void* block = bytes <= kSmall ? take_small(bytes) : segments().take(bytes);
   if (!block) {
     empty_cache();
-    block = bytes <= kSmall ? take_small(bytes) : segments().take(rounded(bytes));
+    block = bytes <= kSmall ? take_small(bytes) : segments().take(bytes);
   }
 #endif
   if (block) count(static_cast<int64_t>(bytes));
@@ -217,7 +135,10 @@ void deallocate(void* block, size_t bytes) noexcept {
 #endif
 }
 
-MemoryStats stats() { return {allocated, peak, reserved, allocations}; }
+MemoryStats stats() {
+  const int64_t large = static_cast<int64_t>(segments().reserved());
+  return {allocated, peak, reserved + large, allocations};
+}
 void reset_peak() { peak = allocated.load(); }
 void empty_cache() {
   cache().drain();
@@ -225,6 +146,10 @@ void empty_cache() {
 }
 void set_limit(int64_t bytes) { max_bytes = bytes; }
 int64_t limit() { return max_bytes; }
+int64_t budget() {
+  static const int64_t machine = machine_memory();
+  return max_bytes > 0 ? max_bytes.load() : machine;
+}
 void fail_after(int64_t n) { fail_in = n; }
 
 }  // namespace rille::memory

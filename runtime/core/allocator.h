@@ -30,6 +30,8 @@ void empty_cache();
 /// Most bytes that may be allocated at once; 0 takes the limit away.
 void set_limit(int64_t bytes);
 int64_t limit();
+/// What there is to spend: the limit, or else the memory of this machine or control group.
+int64_t budget();
 
 /// Makes the n-th allocation from now fail (tests); 0 turns it off.
 void fail_after(int64_t n);
