@@ -42,6 +42,7 @@ int native_entry(lua_State* L) {
   Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(2)));
   luaL_checkstack(L, 32, "rille");
   follow_coroutine(L, in);
+  pace_collector(L, in);
   const size_t first = in.results.size();  // an outer native that called Lua has results there, too
   const Blame blame{static_cast<const char*>(lua_touserdata(L, lua_upvalueindex(3)))};
   const bool done = guarded(L, in, blame, [&] {
@@ -376,8 +377,6 @@ void push_value(lua_State* L, Interpreter& in, const Value& v) {
 
 int push_results(lua_State* L, Interpreter& in, size_t first) {
   const int n = static_cast<int>(in.results.size() - first);
-  pace_collector(L,
-                 in);  // may run a script's __gc, which may call us: those results are gone after
   luaL_checkstack(L, n + 8, "too many results");
   for (int i = 0; i < n; ++i) push_value(L, in, in.results[first + static_cast<size_t>(i)]);
   in.results.resize(first);

@@ -79,6 +79,7 @@ int entry(lua_State* L) {
   Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(1)));
   luaL_checkstack(L, 32, "rille");
   follow_coroutine(L, in);
+  pace_collector(L, in);
   const size_t first = in.results.size();
   Places at;
   Blame blame;
@@ -90,7 +91,6 @@ int entry(lua_State* L) {
   }
   if (!guarded(L, in, blame, [&] { run(L, in, at); })) return raise_prepared(L, in, first);
   const int results = at.object->results();
-  pace_collector(L, in);
   return results;
 }
 

@@ -2,9 +2,6 @@
 
 #include <lua.hpp>
 
-#include <algorithm>
-
-#include "core/allocator.h"
 #include "interpreter/lua/diagnose.h"
 
 namespace rille::lua {
@@ -13,10 +10,6 @@ namespace {
 const char kInterpreterKey = 0;
 const char kModesKey = 0;   // registry: weak table, coroutine -> its flags
 const char kThreadKey = 0;  // registry: the coroutine that modes_of is, which keeps it alive
-
-constexpr int64_t kFloor = int64_t{256} << 20;  // bytes of tensors below which nobody hurries
-
-constexpr int kCallsPerStep = 400;
 
 }  // namespace
 
@@ -83,40 +76,6 @@ KeptModes::~KeptModes() {
   }
   in_.modes_of = L;
   in_.context.flags = flags_;
-}
-
-void collect(lua_State* L) { lua_gc(L, LUA_GCCOLLECT); }
-
-void pace_collector(lua_State* L, Interpreter& in) {
-  if (in.stress.collect) [[unlikely]]
-    return collect(L);
-  // Small tensors first: a young collection every few hundred calls keeps what they are made of in
-  // the cache, which is worth more than the collection costs (W2 of the benchmarks).
-  if (++in.calls_since_step >= kCallsPerStep && !in.collecting) {
-    in.calls_since_step = 0;
-    in.collecting = true;
-    lua_gc(L, LUA_GCSTEP, 0);
-    in.collecting = false;
-  }
-  // reliability.md 5.4: steps in proportion to the bytes since the last one, a full collection
-  // where the tensors have grown well past what was alive after the previous.
-  const int64_t base = in.bytes_after_collect;
-  const int64_t threshold = std::max(2 * base, kFloor);
-  const int64_t since = in.context.allocated_since_collect;
-  const int64_t quantum = (threshold - base) / 64;
-  if (since <= quantum || in.collecting) [[likely]]
-    return;
-  in.collecting = true;
-  in.context.allocated_since_collect = 0;
-  if (memory::stats().allocated > threshold + threshold / 4) {
-    lua_gc(L, LUA_GCCOLLECT);
-    in.bytes_after_collect = memory::stats().allocated;
-  } else {
-    const int64_t heap = lua_gc(L, LUA_GCCOUNT);
-    const int64_t step = std::clamp<int64_t>(2 * heap * since / (threshold - base), 1, 1 << 20);
-    lua_gc(L, LUA_GCSTEP, static_cast<int>(step));
-  }
-  in.collecting = false;
 }
 
 }  // namespace rille::lua

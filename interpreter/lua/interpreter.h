@@ -15,6 +15,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "interpreter/lua/owned.h"
+#include "interpreter/lua/pace.h"
 #include "interpreter/lua/value.h"
 
 struct lua_State;
@@ -65,19 +66,11 @@ struct Interpreter {
 
   lua_State* modes_of = nullptr;  // whose modes context.flags holds
 
-  // Garbage the collector can't see: it is told of tensor bytes (reliability 5.4).
-  int64_t bytes_after_collect = 0;
-  int calls_since_step = 0;
-  bool collecting = false;
+  Pace pace;
 };
 
 /// The interpreter of a state.
 Interpreter& interpreter_of(lua_State* L);
-
-/// Lets Lua's collector follow the tensors: called where it may run finalizers.
-void pace_collector(lua_State* L, Interpreter& in);
-/// A full collection. Raises nothing; may run scripts' finalizers.
-void collect(lua_State* L);
 
 /// Enters the interpreter's context for the time of one call from Lua.
 class Entered {

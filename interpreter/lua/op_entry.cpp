@@ -73,6 +73,7 @@ int entry(lua_State* L) {
   if (up.form == OpForm::unary_operator) lua_settop(L, 1);  // Lua passes the operand twice
   luaL_checkstack(L, kSlots, "rille");
   follow_coroutine(L, up.in);
+  pace_collector(L, up.in);
   const size_t first = up.in.results.size();
   Arranged from;
   arrange(L, up.op, lua_gettop(L), from);
@@ -85,7 +86,6 @@ int entry(lua_State* L) {
   if (!guarded(L, up.in, blame, [&] { run(L, up, from, boxes, truth); }))
     return raise_prepared(L, up.in, first);
   if (up.op.results == 0 && !in_place) return push_results(L, up.in, first);
-  pace_collector(L, up.in);
   if (in_place) {
     lua_pushvalue(L, 1);
     return 1;

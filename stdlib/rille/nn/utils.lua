@@ -2,10 +2,12 @@
 local rille = require "rille"
 local native = require "rille.native"
 local fail = require "rille.fail"
+local scope = require "rille.scope".scope
 local read_options = require "rille.options"
 
 local utils = {}
 
+-- For use in a scope: what looks at a gradient holds its memory, zero_grad or not.
 local function gradients(params)
   local list = {}
   for _, t in ipairs(native.is_tensor(params) and { params } or params) do
@@ -22,9 +24,10 @@ local clip_options = { { "p", 2 }, { "error_if_nonfinite", false } }
 function utils.clip_grad_norm_(params, max, options)
   options = read_options("clip_grad_norm_", options, clip_options)
   if type(max) ~= "number" then fail.type("clip_grad_norm_", "max", "a number", max) end
+  local looks <close> = scope()
   local grads = gradients(params)
-  if #grads == 0 then return rille.tensor(0.0) end
-  local norm = native.clip_norm(grads, max, options.p)
+  if #grads == 0 then return looks:keep(rille.tensor(0.0)) end
+  local norm = looks:keep(native.clip_norm(grads, max, options.p))
   if options.error_if_nonfinite and not norm:isfinite():item() then
     fail.state("clip_grad_norm_", "the norm of the gradients is %s", tostring(norm:item()))
   end
@@ -33,6 +36,7 @@ end
 
 function utils.clip_grad_value_(params, max)
   local _ <close> = rille.no_grad()
+  local _ <close> = scope()
   for _, grad in ipairs(gradients(params)) do grad:clamp_(-max, max) end
 end
 

@@ -6,7 +6,7 @@ local native = require "rille.native"
 local fail = require "rille.fail"
 local parameter = require "rille.parameter"
 local read_options = require "rille.options"
-local lasting = require "rille.scope".lasting
+local scopes = require "rille.scope"
 
 local Optimizer = {}
 
@@ -103,7 +103,7 @@ end
 function Optimizer:state_of(t, group)
   local state = self.state[t]
   if state then return state end
-  state = lasting(fresh_state, self, t, group)
+  state = scopes.lasting(fresh_state, self, t, group)
   self.state[t] = state
   return state
 end
@@ -133,6 +133,7 @@ function Optimizer:step(closure)
   local loss
   if closure then loss = rille.enable_grad(closure) end
   local _ <close> = rille.no_grad()
+  local _ <close> = scopes.scope() -- looks at gradients: zero_grad frees them, whenever Lua collects
   for _, group in ipairs(self.groups) do
     for _, batch in ipairs(batches_of(self, group)) do
       native.optimizer_step(self.name, batch.params, batch.grads, batch.states, group, batch.step)

@@ -1,0 +1,32 @@
+// When Lua's collector runs. To it a tensor is a few dozen bytes, whatever its size, so it is run
+// for the bytes of tensors that were made: a young collection, which costs some microseconds, for
+// every sixteenth of what is alive; a full one, which costs as much as the Lua heap is large, where
+// much was made since the last, or where what is alive has grown well past what the last one left.
+#pragma once
+#include <cstdint>
+
+struct lua_State;
+
+namespace rille::lua {
+
+struct Interpreter;
+
+struct Pace {
+  static constexpr int64_t kQuantum = int64_t{32} << 20;
+
+  int64_t quantum = kQuantum;  // bytes of tensors from one step to the next
+  int64_t since_full = 0;      // bytes of tensors made since the last full collection
+  int64_t base = 0;            // bytes that were alive after it
+  int calls = 0;               // since the last step
+  bool busy = false;
+};
+
+/// Called at the door, before a call reads its arguments: it may run finalizers.
+void pace_collector(lua_State* L, Interpreter& in);
+/// Before the tape is run: the script's looks at what the tape keeps are garbage by now, mostly,
+/// and would hold the memory that backward frees as it goes.
+void collect_before_backward(Interpreter& in);
+/// A full collection. Raises nothing; may run scripts' finalizers.
+void collect(lua_State* L);
+
+}  // namespace rille::lua
