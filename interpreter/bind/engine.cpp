@@ -6,6 +6,7 @@
 #include "core/threads.h"
 #include "interpreter/bind/bind.h"
 #include "interpreter/lua/generator.h"
+#include "interpreter/lua/holdings.h"
 #include "ops/op_info.h"
 
 namespace rille::bind {
@@ -127,6 +128,22 @@ void stats(Call& c) {
   t.named["allocations"] = s.allocations;
   c.give(t);
 }
+
+// memory.snapshot() -> list of { dtype, shape, count, bytes, gradient }, the largest first
+void snapshot(Call& c) {
+  Table list;
+  for (const lua::Holding& h : lua::holdings(c.interpreter())) {
+    Table one, shape;
+    for (const int64_t n : h.shape) shape.list.emplace_back(n);
+    one.named["dtype"] = name(h.dtype);
+    one.named["shape"] = shape;
+    one.named["count"] = h.count;
+    one.named["bytes"] = h.bytes;
+    one.named["gradient"] = h.gradient;
+    list.list.emplace_back(one);
+  }
+  c.give(list);
+}
 void live_boxes(Call& c) { c.give(c.interpreter().owned.live()); }
 void fail_after(Call& c) { memory::fail_after(c.integer(1, "n")); }
 
@@ -214,6 +231,7 @@ void bind_engine(Interpreter& in) {
                                               {"memory.reset_peak", reset_peak},
                                               {"memory.empty_cache", empty_cache},
                                               {"memory.stats", stats},
+                                              {"memory.snapshot", snapshot},
                                               {"memory.limit", limit},
                                               {"clock", clock},
                                               {"ops", ops}};

@@ -3,9 +3,12 @@
 #include "core/fail.h"
 #include "interpreter/lua/call.h"
 #include "interpreter/lua/diagnose.h"
+#include "interpreter/lua/holdings.h"
 
 namespace rille::lua {
 namespace {
+
+constexpr size_t kOwners = 3;
 
 void sort_out(lua_State* L, Interpreter& in, const Blame& blame) {
   try {
@@ -14,6 +17,8 @@ void sort_out(lua_State* L, Interpreter& in, const Blame& blame) {
     in.raised_value = e.value();
   } catch (Error& e) {
     if (e.op().empty()) e.op(blame.op);
+    if (e.kind() == Kind::memory && e.facts().empty())
+      e.fact("owners       " + largest_owners(in, kOwners));
     diagnose(L, in, std::move(e), blame.schema, blame.args);
   } catch (const std::bad_alloc&) {
     diagnose(L, in, Error(Kind::memory, "E_OOM", "out of memory").op(blame.op), blame.schema,

@@ -69,6 +69,14 @@ struct Interpreter {
   Pace pace;
 };
 
+/// Lets Lua's collector follow the tensors. Called at the door, before a call reads its arguments:
+/// it may run finalizers.
+inline void pace_collector(lua_State* L, Interpreter& in) {
+  if (++in.pace.calls >= Pace::kCalls || in.context.allocated_since_collect >= in.pace.quantum)
+      [[unlikely]]
+    step_collector(L, in);
+}
+
 /// The interpreter of a state.
 Interpreter& interpreter_of(lua_State* L);
 

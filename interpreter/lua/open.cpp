@@ -194,6 +194,7 @@ void open_state(Interpreter& in, void (*bind)(Interpreter&)) {
   in.L = new_state(in);
   if (!in.L) throw std::bad_alloc();
   in.running = in.L;
+  if (in.stress.collect) in.pace.quantum = 0;
   in.context.where = [&in] { return user_site(in.running); };
   in.context.reclaim = [&in] {
     const KeptModes kept(in);

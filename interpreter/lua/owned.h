@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/tensor.h"
+
 namespace rille::lua {
 
 enum class BoxKind : uint16_t { tensor = 1, object = 2 };
@@ -42,6 +44,12 @@ class Owned {
   void keep(uint32_t slot) noexcept { slots_[slot].kept = true; }
   bool paused = false;  // what is made belongs to no scope
 
+  /// Calls see(const TensorImpl&) for every tensor that a slot holds.
+  template <class F>
+  void each_tensor(F&& see) const {
+    for (const Slot& s : slots_)
+      if (s.impl && s.kind == BoxKind::tensor) see(*static_cast<const TensorImpl*>(s.impl));
+  }
   /// How many slots hold something.
   size_t live() const noexcept;
   /// Frees what no finalizer did. Called once Lua is gone; gives how many that were.

@@ -11,12 +11,9 @@
 namespace rille::lua {
 namespace {
 
-// Small tensors never reach a quantum: a young collection every few hundred calls keeps what they
-// are made of in the cache, which is worth more than it costs (W2 of the benchmarks).
-constexpr int kCallsPerStep = 400;
 constexpr int64_t kSmallGraph = int64_t{4} << 20;
 
-int64_t live() { return memory::stats().allocated; }
+int64_t live() { return memory::allocated(); }
 
 // A full collection takes about 0.2 ns for a byte of Lua's heap, making a tensor 0.1 ns for a byte
 // at the very least: after this many bytes for each byte of heap it takes some percents of the
@@ -65,17 +62,12 @@ class Collecting {
 
 void collect(lua_State* L) { lua_gc(L, LUA_GCCOLLECT); }
 
-void pace_collector(lua_State* L, Interpreter& in) {
-  if (in.stress.collect) [[unlikely]]
-    return collect(L);
-  Pace& pace = in.pace;
-  const bool due = in.context.allocated_since_collect >= pace.quantum;
-  if (++pace.calls < kCallsPerStep && !due) [[likely]]
-    return;
-  if (pace.busy) return;
+void step_collector(lua_State* L, Interpreter& in) {
+  if (in.stress.collect) return collect(L);
+  if (in.pace.busy) return;
   Collecting now(L, in);
   now.young();
-  if (has_grown(L, pace)) now.full();
+  if (has_grown(L, in.pace)) now.full();
 }
 
 void collect_before_backward(Interpreter& in) {

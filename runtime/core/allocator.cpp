@@ -16,7 +16,7 @@ constexpr size_t kSmall = size_t{1} << 16;  // above: segments
 constexpr size_t kCachedPerThread = size_t{4} << 20;
 constexpr int kClasses = 64;
 
-std::atomic<int64_t> allocated{0}, peak{0}, reserved{0}, allocations{0}, max_bytes{0}, fail_in{0};
+std::atomic<int64_t> in_use{0}, peak{0}, reserved{0}, allocations{0}, max_bytes{0}, fail_in{0};
 
 // Four classes to a doubling: at most a quarter is lost.
 int class_of(size_t bytes) {
@@ -94,11 +94,11 @@ void give_small(void* block, size_t bytes) {
 bool refused(int64_t bytes) {
   if (fail_in.load(std::memory_order_relaxed) > 0 && fail_in.fetch_sub(1) == 1) return true;
   const int64_t most = max_bytes.load(std::memory_order_relaxed);
-  return most > 0 && allocated.load(std::memory_order_relaxed) + bytes > most;
+  return most > 0 && in_use.load(std::memory_order_relaxed) + bytes > most;
 }
 
 void count(int64_t bytes) {
-  const int64_t now = allocated.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  const int64_t now = in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   allocations.fetch_add(1, std::memory_order_relaxed);
   int64_t top = peak.load(std::memory_order_relaxed);
   while (now > top && !peak.compare_exchange_weak(top, now, std::memory_order_relaxed)) {
@@ -124,7 +124,7 @@ void* allocate(size_t bytes) {
 }
 
 void deallocate(void* block, size_t bytes) noexcept {
-  allocated.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  in_use.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
 #if defined(__SANITIZE_ADDRESS__)
   std::free(block);
 #else
@@ -137,9 +137,10 @@ void deallocate(void* block, size_t bytes) noexcept {
 
 MemoryStats stats() {
   const int64_t large = static_cast<int64_t>(segments().reserved());
-  return {allocated, peak, reserved + large, allocations};
+  return {in_use, peak, reserved + large, allocations};
 }
-void reset_peak() { peak = allocated.load(); }
+int64_t allocated() { return in_use.load(std::memory_order_relaxed); }
+void reset_peak() { peak = in_use.load(); }
 void empty_cache() {
   cache().drain();
   segments().trim();

@@ -24,6 +24,7 @@ void* allocate(size_t bytes);
 void deallocate(void* block, size_t bytes) noexcept;
 
 MemoryStats stats();
+int64_t allocated();
 void reset_peak();
 /// Gives cached memory back to the system.
 void empty_cache();

@@ -13,6 +13,26 @@ Storage::~Storage() {
     memory::deallocate(data, bytes);
 }
 
+namespace {
+
+Error out_of_memory(int64_t bytes) {
+  const auto mebibytes = [](int64_t n) {
+    return fmt::format("{:.2f} MiB", static_cast<double>(n) / 0x1p20);
+  };
+  const MemoryStats now = memory::stats();
+  const int64_t most = memory::limit();
+  const bool budget = most > 0 && now.allocated + bytes > most;
+  return fail(Kind::memory, budget ? "E_OOM_BUDGET" : "E_OOM",
+              "out of memory asking {} (in use {}, {} {})", mebibytes(bytes),
+              mebibytes(now.allocated), budget ? "limit" : "reserved",
+              mebibytes(budget ? most : now.reserved))
+      .hint(
+          "make batches smaller, use rille.no_grad where no gradient is wanted, or free tensors "
+          "with rille.scope");
+}
+
+}  // namespace
+
 StorageRef allocate_storage(size_t bytes, Device device) {
   StorageRef s(new Storage);
   s->device = device;
@@ -23,17 +43,7 @@ StorageRef allocate_storage(size_t bytes, Device device) {
     context.reclaim();
     block = memory::allocate(bytes);
   }
-  if (!block) {
-    const MemoryStats now = memory::stats();
-    const bool budget =
-        memory::limit() > 0 && now.allocated + static_cast<int64_t>(bytes) > memory::limit();
-    throw fail(
-        Kind::memory, budget ? "E_OOM_BUDGET" : "E_OOM",
-        "out of memory asking {:.2f} MiB (in use {:.2f} MiB{})",
-        static_cast<double>(bytes) / 0x1p20, static_cast<double>(now.allocated) / 0x1p20,
-        budget ? fmt::format(", limit {:.2f} MiB", static_cast<double>(memory::limit()) / 0x1p20)
-               : std::string());
-  }
+  if (!block) throw out_of_memory(static_cast<int64_t>(bytes));
   s->data = block;
   s->bytes = bytes;
   context.allocated_since_collect += static_cast<int64_t>(bytes);

@@ -133,7 +133,7 @@ function Optimizer:step(closure)
   local loss
   if closure then loss = rille.enable_grad(closure) end
   local _ <close> = rille.no_grad()
-  local _ <close> = scopes.scope() -- looks at gradients: zero_grad frees them, whenever Lua collects
+  local _ <close> = scopes.scope() -- what looks at a gradient holds its memory
   for _, group in ipairs(self.groups) do
     for _, batch in ipairs(batches_of(self, group)) do
       native.optimizer_step(self.name, batch.params, batch.grads, batch.states, group, batch.step)

@@ -1,0 +1,28 @@
+// Who holds the memory: what rille.memory.snapshot shows and an error for want of memory tells.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/shape.h"
+
+namespace rille::lua {
+
+struct Interpreter;
+
+/// Memory of tensors of one dtype and shape that the script can reach or the collector has not
+/// found yet.
+struct Holding {
+  DType dtype = DType::f32;
+  Shape shape;
+  bool gradient = false;  // of a tensor that the script holds
+  int64_t count = 0;
+  int64_t bytes = 0;
+};
+
+/// The largest first. Memory that several tensors share counts once, for one of them.
+std::vector<Holding> holdings(const Interpreter& in);
+/// "f32[1024, 1024] x 12 48.00 MiB, ...": the `n` largest and what the tape and others hold.
+std::string largest_owners(const Interpreter& in, size_t n);
+
+}  // namespace rille::lua
