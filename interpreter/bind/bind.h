@@ -28,7 +28,7 @@ void bind_all(Interpreter& in);
 
 // Shared between the files.
 std::string print_tensor(const Tensor& t);
-void tensor_get_index(Call& c);
+Tensor tensor_get_index(Call& c);
 void tensor_set_index(Call& c);
 /// The device of an option or argument, "auto" resolved.
 Device device_of(const std::string& text);

@@ -42,13 +42,19 @@ class Builder {
 
   void one(const Value& v) {
     if (v.get<Tensor>()) return tensor(*v.get<Tensor>());
+    const Table* range = v.table();
     need_dim();
-    const int64_t size = t_.shape()[dim_], stride = t_.strides()[dim_];
-    if (const Table* range = v.table()) {
-      take_range(*range, size, stride);
-    } else {
-      look_.offset += position(integer(v, "a position"), size, dim_) * stride;
+    one(range ? term_of(*range)
+              : lua::IndexTerm{lua::IndexTerm::Kind::position, integer(v, "a position")});
+  }
+  void one(const lua::IndexTerm& term) {
+    need_dim();
+    switch (term.kind) {
+      case lua::IndexTerm::Kind::all: return keep();
+      case lua::IndexTerm::Kind::range: return range(term);
+      case lua::IndexTerm::Kind::position: break;
     }
+    look_.offset += position(term.first, t_.shape()[dim_], dim_) * t_.strides()[dim_];
     ++dim_;
   }
 
@@ -58,6 +64,16 @@ class Builder {
   }
 
  private:
+  static lua::IndexTerm term_of(const Table& range) {
+    const auto& r = range.list;
+    if (!range.named.empty() || r.size() == 1 || r.size() > 3)
+      throw type_error("a range is {{first, last}} or {{first, last, step}}, or {{}} for all");
+    if (r.empty()) return {};
+    const int64_t step = r.size() == 3 ? integer(r[2], "a range's step") : 1;
+    const int64_t first = integer(r[0], "a range's first position");
+    return {lua::IndexTerm::Kind::range, first, integer(r[1], "a range's last position"), step};
+  }
+
   void need_dim() {
     if (dim_ >= t_.rank())
       throw index_error("{} positions for a tensor of {} dim{}", dim_ + 1, t_.rank(),
@@ -85,27 +101,20 @@ class Builder {
     }
   }
 
-  void take_range(const Table& range, int64_t size, int64_t stride) {
-    const auto& r = range.list;
-    if (!range.named.empty() || r.size() == 1 || r.size() > 3)
-      throw type_error("a range is {{first, last}} or {{first, last, step}}, or {{}} for all");
-    if (r.empty()) {
-      look_.shape.push_back(size);
-      look_.strides.push_back(stride);
-      return;
-    }
-    const int64_t step = r.size() == 3 ? integer(r[2], "a range's step") : 1;
-    if (step < 1)
-      throw arg_error("a range's step must be at least 1, got {}", step)
+  void range(const lua::IndexTerm& r) {
+    const int64_t size = t_.shape()[dim_], stride = t_.strides()[dim_];
+    if (r.step < 1)
+      throw arg_error("a range's step must be at least 1, got {}", r.step)
           .hint("use flip to turn a dim round");
-    const int64_t first = integer(r[0], "a range's first position"),
-                  last = integer(r[1], "a range's last position");
-    const int64_t from = position(first, size, dim_);
+    const int64_t from = position(r.first, size, dim_);
     // {3, 2} is empty, as Lua's for would be.
-    const int64_t to = last > 0 || last < -size ? std::min(last, size) : size + last + 1;
+    const int64_t to = r.last > 0 || r.last < -size ? std::min(r.last, size) : size + r.last + 1;
+    const int64_t step =
+        std::min(r.step, std::max<int64_t>(size, 1));  // a longer one meets no more
     look_.offset += from * stride;
     look_.shape.push_back(std::max<int64_t>(0, (to - from + step - 1) / step));
     look_.strides.push_back(stride * step);
+    ++dim_;
   }
 
   const Tensor& t_;
@@ -126,8 +135,12 @@ class Builder {
 }
 
 Look look_for(Call& c, const Tensor& t) {
-  if (c.is_string(2)) no_such_member(c.string(2, "name"));
   Builder b(t);
+  if (lua::IndexTerms terms; c.plain_index(2, terms)) {
+    for (const lua::IndexTerm& one : terms) b.one(one);
+    return b.finish();
+  }
+  if (c.is_string(2)) no_such_member(c.string(2, "name"));
   const Value v = c.value(2);
   if (const Table* list = v.table()) {
     if (!list->named.empty()) throw type_error("an index is a list: positions, ranges, masks, ids");
@@ -146,11 +159,12 @@ Tensor view_of(const Tensor& t, const Look& look) {
 
 }  // namespace
 
-void tensor_get_index(Call& c) {
+Tensor tensor_get_index(Call& c) {
   const Tensor t = c.tensor(1, "self");
   const Look look = look_for(c, t);
-  const Tensor v = view_of(t, look);
-  c.give(look.ids.empty() ? v : call<Index>({.x = v, .indices = look.ids, .dims = look.id_dims}));
+  Tensor v = view_of(t, look);
+  if (look.ids.empty()) return v;
+  return call<Index>({.x = v, .indices = look.ids, .dims = look.id_dims});
 }
 
 void tensor_set_index(Call& c) {

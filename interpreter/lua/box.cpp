@@ -28,6 +28,15 @@ const Box* as_box(lua_State* L, int i, const Interpreter& in, BoxKind kind) {
   return b->tag == Box::tag_of(kind) ? b : nullptr;
 }
 
+// What a live box holds. The interpreter's list knows the address of each box, and a box leaves the
+// list before Lua frees it, so what a foreign userdata of that size says of itself is never
+// believed. (For strings and tables the address is null, for light userdata the length is 0.)
+void* held(lua_State* L, int i, const Interpreter& in, BoxKind kind) {
+  const Box* b = static_cast<const Box*>(lua_touserdata(L, i));
+  if (!b || lua_rawlen(L, i) < sizeof(Box)) return nullptr;
+  return in.owned.held_by(b, b->slot, kind);
+}
+
 // A box without metatable or slot: its finalizer does nothing yet.
 Box* push_box(lua_State* L, BoxKind kind) {
   Box* b = static_cast<Box*>(lua_newuserdatauv(L, sizeof(Box), 0));
@@ -38,7 +47,7 @@ Box* push_box(lua_State* L, BoxKind kind) {
 // The metatable is on top of the stack.
 Box* finish_box(lua_State* L, Interpreter& in, Box* b) {
   lua_setmetatable(L, -2);
-  b->slot = in.owned.take();
+  b->slot = in.owned.take(b);
   if (b->slot == Owned::kNone) luaL_error(L, "not enough memory");
   in.owned.note(b->slot, L);
   return b;
@@ -75,13 +84,11 @@ Box* push_object_box(lua_State* L, Interpreter& in, std::string_view type) {
 }
 
 TensorImpl* peek_tensor(lua_State* L, int i, const Interpreter& in) {
-  const Box* b = as_box(L, i, in, BoxKind::tensor);
-  return b ? static_cast<TensorImpl*>(in.owned.held(b->slot)) : nullptr;
+  return static_cast<TensorImpl*>(held(L, i, in, BoxKind::tensor));
 }
 
 ObjectRef* peek_object(lua_State* L, int i, const Interpreter& in) {
-  const Box* b = as_box(L, i, in, BoxKind::object);
-  return b ? static_cast<ObjectRef*>(in.owned.held(b->slot)) : nullptr;
+  return static_cast<ObjectRef*>(held(L, i, in, BoxKind::object));
 }
 
 bool is_closed_box(lua_State* L, int i, const Interpreter& in) {

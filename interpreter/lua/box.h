@@ -1,7 +1,7 @@
 // The userdata that scripts hold: a tag, and a slot of the interpreter's list of what boxes own
 // (lua/owned.h), so that C++ can free what a box holds without reaching into Lua's memory. A value
-// is taken for a box only if it is a full userdata whose metatable is, by address, ours, and whose
-// tag is right.
+// is taken for a box only if it is a full userdata that the list knows by its address; where it is
+// closed, and the list has forgotten it, if its metatable is ours and its tag is right.
 #pragma once
 #include <lua.hpp>
 

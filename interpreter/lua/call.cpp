@@ -9,6 +9,7 @@
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
 #include "interpreter/lua/read_args.h"
+#include "interpreter/lua/read_index.h"
 
 namespace rille::lua {
 namespace {
@@ -203,6 +204,8 @@ ObjectRef Call::any_object(int i) const {
 }
 
 uint32_t Call::slot(int i) const { return slot_of(L_, i, in_); }
+
+bool Call::plain_index(int i, IndexTerms& out) const { return read_plain_index(L_, i, out); }
 
 Value Call::value(int i) const { return read(lua_absindex(L_, i), 0); }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/small_vector.h"
 #include "interpreter/lua/interpreter.h"
 #include "interpreter/lua/value.h"
 
@@ -53,6 +54,13 @@ struct TensorField {
   Tensor tensor;
 };
 
+/// One term of a plain index, as the script wrote it.
+struct IndexTerm {
+  enum class Kind : uint8_t { position, range, all } kind = Kind::all;
+  int64_t first = 0, last = 0, step = 1;
+};
+using IndexTerms = SmallVector<IndexTerm, 4>;
+
 class Call {
  public:
   Call(lua_State* L, Interpreter& in) : L_(L), in_(in) {}
@@ -78,6 +86,8 @@ class Call {
   uint32_t slot(int i) const;
   /// Tells coroutines apart; for comparing only.
   const void* thread() const { return L_; }
+  /// An integer, or a list of integers and ranges (lua/read_index.h); false for anything else.
+  bool plain_index(int i, IndexTerms& out) const;
   /// Everything at a position, tables copied (64 deep at most).
   Value value(int i) const;
   template <class T>
@@ -115,6 +125,8 @@ class Call {
 };
 
 using Native = void (*)(Call&);
+/// What t[i] is: the tensor at 1, the index at 2.
+using GetIndex = Tensor (*)(Call&);
 
 struct NativeEntry {
   std::string_view name;

@@ -3,6 +3,7 @@
 #include <lua.hpp>
 
 #include "interpreter/lua/box.h"
+#include "interpreter/lua/index_entry.h"
 #include "interpreter/lua/op_entry.h"
 #include "ops/op_info.h"
 
@@ -13,25 +14,6 @@ const char kMethodsKey = 0;  // registry: the table of tensors' methods
 
 void set_natives(lua_State* L, Interpreter& in, std::span<const NativeEntry> list) {
   add_natives(L, in, list.data(), list.data() + list.size());
-}
-
-// __index of tensors. Upvalues: methods, getters, the native for everything else.
-int tensor_index(lua_State* L) {
-  if (lua_type(L, 2) == LUA_TSTRING) {
-    lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
-    lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(2)) != LUA_TNIL) {
-      lua_pushvalue(L, 1);
-      lua_call(L, 1, 1);
-      return 1;
-    }
-  }
-  lua_settop(L, 2);
-  lua_pushvalue(L, lua_upvalueindex(3));
-  lua_insert(L, 1);
-  lua_call(L, 2, 1);
-  return 1;
 }
 
 // __newindex. Upvalues: setters, the native for everything else.
@@ -120,8 +102,7 @@ void define_tensor(Interpreter& in, const TensorClass& c) {
   lua_pop(L, 2);
   lua_newtable(L);
   set_natives(L, in, c.getters);
-  push_native(L, in, c.get_index);
-  lua_pushcclosure(L, tensor_index, 3);
+  push_tensor_index(L, in, c.get_index);
   lua_setfield(L, -2, "__index");
 
   lua_newtable(L);

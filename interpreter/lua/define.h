@@ -11,7 +11,8 @@ namespace rille::lua {
 /// (t.grad = x), and what indexing by anything else does.
 struct TensorClass {
   std::span<const NativeEntry> methods, getters, setters, operators;
-  Native get_index, set_index;
+  GetIndex get_index;
+  Native set_index;
 };
 void define_tensor(Interpreter& in, const TensorClass& c);
 

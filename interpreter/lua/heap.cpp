@@ -1,9 +1,11 @@
 #include "interpreter/lua/heap.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <lua.hpp>
+#include <new>
 
 namespace rille::lua {
 namespace {
@@ -21,14 +23,38 @@ bool fails(Stress& s) {
   return true;
 }
 
-void* allocate(void* stress, void* block, size_t old_size, size_t size) {
-  if (size == 0) {
+void* fresh(SmallBlocks& small, size_t size) {
+  return SmallBlocks::fits(size) ? small.take(size) : std::malloc(size);
+}
+
+void release(SmallBlocks& small, void* block, size_t size) {
+  if (SmallBlocks::fits(size))
+    small.give(block, size);
+  else
     std::free(block);
+}
+
+void* resize(SmallBlocks& small, void* block, size_t old_size, size_t size) {
+  const bool was_small = SmallBlocks::fits(old_size), is_small = SmallBlocks::fits(size);
+  if (!was_small && !is_small) return std::realloc(block, size);
+  if (was_small && is_small && SmallBlocks::class_of(old_size) == SmallBlocks::class_of(size))
+    return block;
+  void* moved = fresh(small, size);
+  if (!moved) return size <= old_size ? block : nullptr;  // Lua relies on blocks that shrink
+  std::memcpy(moved, block, std::min(old_size, size));
+  release(small, block, old_size);
+  return moved;
+}
+
+// Without a block, old_size is what kind of object it will be.
+void* allocate(void* interpreter, void* block, size_t old_size, size_t size) {
+  Interpreter& in = *static_cast<Interpreter*>(interpreter);
+  if (size == 0) {
+    if (block) release(in.small_blocks, block, old_size);
     return nullptr;
   }
-  const bool grows = !block || size > old_size;  // Lua relies on blocks that shrink
-  if (grows && fails(*static_cast<Stress*>(stress))) return nullptr;
-  return std::realloc(block, size);
+  if ((!block || size > old_size) && fails(in.stress)) return nullptr;
+  return block ? resize(in.small_blocks, block, old_size, size) : fresh(in.small_blocks, size);
 }
 
 // Lua warns of errors in finalizers, in pieces; it says of an error object only that it is none of
@@ -53,8 +79,20 @@ int panic(lua_State* L) {
 
 }  // namespace
 
+void SmallBlocks::refill(Free*& list, size_t size) noexcept {
+  std::unique_ptr<void, Release> chunk(std::malloc(kChunk));
+  if (!chunk) return;
+  char* at = static_cast<char*>(chunk.get());
+  try {
+    chunks_.push_back(std::move(chunk));
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  for (size_t i = kChunk / size; i-- > 0;) list = new (at + i * size) Free{list};
+}
+
 lua_State* new_state(Interpreter& in) {
-  lua_State* L = lua_newstate(allocate, &in.stress);
+  lua_State* L = lua_newstate(allocate, &in);
   if (!L) return nullptr;
   lua_atpanic(L, panic);
   lua_setwarnf(L, warn, &in);

@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "interpreter/lua/owned.h"
 #include "interpreter/lua/pace.h"
+#include "interpreter/lua/small_blocks.h"
 #include "interpreter/lua/value.h"
 
 struct lua_State;
@@ -59,6 +60,7 @@ struct Interpreter {
   std::string last_error;    // text of the one raised last, for warnings
 
   Owned owned;
+  SmallBlocks small_blocks;
   Stress stress;
   volatile std::sig_atomic_t signal = 0;  // that asked the script to stop
   int closing = 0;                        // depth of coroutines that close one another

@@ -29,23 +29,19 @@ class Arguments {
   alignas(16) std::byte room_[kArgsRoom];
 };
 
-struct Upvalues {
+// The closure's first upvalue, a block of Lua's; the second is the metatable of tensors.
+struct Callee {
   const OpInfo& op;
   Interpreter& in;
   OpForm form;
 };
-Upvalues upvalues(lua_State* L) {
-  return {*static_cast<const OpInfo*>(lua_touserdata(L, lua_upvalueindex(1))),
-          *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(2))),
-          static_cast<OpForm>(lua_tointegerx(L, lua_upvalueindex(4), nullptr))};
-}
 
 bool truth_of(const Tensor& t) {
   if (t.is_meta()) throw fail(Kind::device, "E_NO_KERNEL", "meta tensors have no values");
   return t.item() != 0;
 }
 
-void run(lua_State* L, const Upvalues& up, const Arranged& from, Box* const* boxes, bool& truth) {
+void run(lua_State* L, const Callee& up, const Arranged& from, Box* const* boxes, bool& truth) {
   Arguments args(up.op);
   read_args(L, up.in, up.op, from, args.get());
   if (up.form == OpForm::in_place) {
@@ -69,7 +65,7 @@ void run(lua_State* L, const Upvalues& up, const Arranged& from, Box* const* box
 }
 
 int entry(lua_State* L) {
-  const Upvalues up = upvalues(L);
+  const Callee& up = *static_cast<const Callee*>(lua_touserdata(L, lua_upvalueindex(1)));
   if (up.form == OpForm::unary_operator) lua_settop(L, 1);  // Lua passes the operand twice
   luaL_checkstack(L, kSlots, "rille");
   follow_coroutine(L, up.in);
@@ -81,7 +77,7 @@ int entry(lua_State* L) {
   const bool in_place = up.form == OpForm::in_place;
   bool truth = false;
   const int boxed = in_place || up.op.truth ? 0 : up.op.results;
-  for (int i = 0; i < boxed; ++i) boxes[i] = push_tensor_box(L, up.in, lua_upvalueindex(3));
+  for (int i = 0; i < boxed; ++i) boxes[i] = push_tensor_box(L, up.in, lua_upvalueindex(2));
   const Blame blame{up.op.name, &up.op, from.at};
   if (!guarded(L, up.in, blame, [&] { run(L, up, from, boxes, truth); }))
     return raise_prepared(L, up.in, first);
@@ -98,11 +94,9 @@ int entry(lua_State* L) {
 }  // namespace
 
 void push_op(lua_State* L, Interpreter& in, const OpInfo& op, OpForm form) {
-  lua_pushlightuserdata(L, const_cast<OpInfo*>(&op));
-  lua_pushlightuserdata(L, &in);
+  new (lua_newuserdatauv(L, sizeof(Callee), 0)) Callee{op, in, form};
   lua_rawgetp(L, LUA_REGISTRYINDEX, &in.tensor_metatable);
-  lua_pushinteger(L, static_cast<lua_Integer>(form));
-  lua_pushcclosure(L, entry, 4);
+  lua_pushcclosure(L, entry, 2);
 }
 
 }  // namespace rille::lua

@@ -1,4 +1,4 @@
-// One C function for all ops: the closure's upvalues say which op, and which interpreter.
+// One C function for all ops: a block in the closure says which op, and which interpreter.
 #pragma once
 #include <lua.hpp>
 

@@ -27,15 +27,16 @@ bool wants_gradient(void* impl) noexcept {
 
 }  // namespace
 
-uint32_t Owned::take() noexcept {
+uint32_t Owned::take(const void* box) noexcept {
   if (free_ != kNone) {
     const uint32_t slot = free_;
     free_ = slots_[slot].next;
+    slots_[slot].box = box;
     return slot;
   }
   if (slots_.size() >= kNone) return kNone;
   try {
-    slots_.push_back({nullptr, kNone, BoxKind::tensor});
+    slots_.push_back({nullptr, box, kNone, BoxKind::tensor});
   } catch (const std::bad_alloc&) {
     return kNone;
   }
@@ -49,7 +50,8 @@ void Owned::clear(uint32_t slot) noexcept {
 
 void Owned::drop(uint32_t slot) noexcept {
   const uint32_t serial = slots_[slot].serial + 1;
-  const Slot was = std::exchange(slots_[slot], {nullptr, free_, BoxKind::tensor, false, serial});
+  const Slot was =
+      std::exchange(slots_[slot], {nullptr, nullptr, free_, BoxKind::tensor, false, serial});
   free_ = slot;
   if (was.impl) release(was.kind, was.impl);
 }

@@ -16,8 +16,14 @@ class Owned {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  /// A free slot, or kNone where memory for one more can't be had.
-  uint32_t take() noexcept;
+  /// A free slot for the box at that address, or kNone where memory for one more can't be had.
+  uint32_t take(const void* box) noexcept;
+  /// What a slot holds if it is the slot of the box at that address, and of that kind; else null.
+  void* held_by(const void* box, uint32_t slot, BoxKind kind) const noexcept {
+    if (slot >= slots_.size()) return nullptr;
+    const Slot& s = slots_[slot];
+    return s.box == box && s.kind == kind ? s.impl : nullptr;
+  }
   void put(uint32_t slot, BoxKind kind, void* impl) noexcept {
     slots_[slot].impl = impl;
     slots_[slot].kind = kind;
@@ -58,6 +64,7 @@ class Owned {
  private:
   struct Slot {
     void* impl;
+    const void* box;
     uint32_t next;  // in the list of free ones
     BoxKind kind;
     bool kept = false;

@@ -9,6 +9,7 @@ namespace rille {
 
 std::optional<Strides> view_strides(const Shape& from, const Strides& strides, const Shape& to) {
   if (from == to) return strides;
+  if (is_contiguous(from, strides)) return contiguous_strides(to);
   if (checked_numel(to) == 0) return contiguous_strides(to);
   // Dims whose elements follow one another evenly make a run; a new dim must lie within one.
   Dims size, step;

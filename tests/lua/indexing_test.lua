@@ -57,3 +57,38 @@ t.test("position 0 and what lies outside are errors", function()
   t.error_like(function() x[{ 1, 5 }] = 0 end, { code = "E_INDEX" })
   t.error_like(function() x[1] = rille.zeros(3, { dtype = "i64" }) end, { code = "E_SHAPE" })
 end)
+
+t.test("every range sees what a loop in Lua sees", function()
+  local x = rille.arange(1, 5)
+  for first = 1, 5 do
+    for last = 1, 7 do
+      for step = 1, 6 do
+        local want = {}
+        for i = first, math.min(last, 5), step do want[#want + 1] = i end
+        local got = x[{ { first, last, step } }]
+        t.eq(#want == 0 and got:numel() or got:tolist(), #want == 0 and 0 or want)
+      end
+    end
+  end
+  t.eq(x[{ { 2, 5, math.maxinteger } }]:tolist(), { 2 })
+end)
+
+t.test("lists that were not written in order, and positions written as floats", function()
+  local x = grid()
+  local turned = {}
+  turned[2], turned[1] = 3, 2
+  t.eq(x[turned]:item(), 7)
+  t.eq(x[{ { 2.0, 3 }, 1 }]:tolist(), { 5, 9 })
+  t.eq(x[3.0]:tolist(), { 9, 10, 11, 12 })
+  t.error_like(function() return x[2.5] end, { code = "E_TYPE" })
+end)
+
+t.test("what a range and a list may not hold", function()
+  local x = grid()
+  for _, index in ipairs { { { 1, 2, step = 2 } }, { { 1 } }, { { 1, 2, 1, 1 } }, { 1, dim = 2 },
+    { { "1", 2 } }, { { [1] = 1, [3] = 2 } }, { { {}, 1 } } } do
+    t.error_like(function() return x[index] end, { code = "E_TYPE" })
+    t.error_like(function() x[index] = 0 end, { code = "E_TYPE" })
+  end
+  t.error_like(function() return x[{ { 1, 2, 0 } }] end, { code = "E_ARG" })
+end)

@@ -1,0 +1,55 @@
+#include "interpreter/lua/index_entry.h"
+
+#include "interpreter/lua/box.h"
+#include "interpreter/lua/diagnose.h"
+#include "interpreter/lua/guard.h"
+
+namespace rille::lua {
+namespace {
+
+// Upvalues: methods, getters, the interpreter, the native that looks, the metatable of tensors.
+enum Upvalue { kMethods = 1, kGetters, kInterpreter, kGet, kMetatable };
+
+int look(lua_State* L) {
+  Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(kInterpreter)));
+  const auto get = reinterpret_cast<GetIndex>(lua_touserdata(L, lua_upvalueindex(kGet)));
+  luaL_checkstack(L, 32, "rille");
+  follow_coroutine(L, in);
+  const size_t first = in.results.size();
+  Box* box = push_tensor_box(L, in, lua_upvalueindex(kMetatable));
+  const bool done = guarded(L, in, Blame{}, [&] {
+    Call call(L, in);
+    fill(in, box, get(call));
+  });
+  if (!done) return raise_prepared(L, in, first);
+  pace_collector(L, in);
+  return 1;
+}
+
+int tensor_index(lua_State* L) {
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    lua_settop(L, 2);
+    return look(L);
+  }
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(kMethods)) != LUA_TNIL) return 1;
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(kGetters)) != LUA_TNIL) {
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    return 1;
+  }
+  lua_settop(L, 2);
+  return look(L);
+}
+
+}  // namespace
+
+void push_tensor_index(lua_State* L, Interpreter& in, GetIndex get) {
+  lua_pushlightuserdata(L, &in);
+  lua_pushlightuserdata(L, reinterpret_cast<void*>(get));
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &in.tensor_metatable);
+  lua_pushcclosure(L, tensor_index, 5);
+}
+
+}  // namespace rille::lua
