@@ -97,8 +97,9 @@ Tensor packed_tensor(Dice& dice, const Shape& shape, DType d, double low, double
   return t;
 }
 
-Tensor random_tensor(Dice& dice, const Shape& shape, DType d, double low, double high) {
-  if (dice.one_in(3)) return packed_tensor(dice, shape, d, low, high);
+namespace {
+
+Tensor laid_out(Dice& dice, const Shape& shape, DType d, bool repeats) {
   const int rank = shape.size();
   std::vector<int> order(at(rank));
   for (int i = 0; i < rank; ++i) order[at(i)] = i;
@@ -108,7 +109,7 @@ Tensor random_tensor(Dice& dice, const Shape& shape, DType d, double low, double
   int64_t step = dice.one_in(4) ? 2 : 1, offset = dice.between(0, 3);
   for (int i = rank - 1; i >= 0; --i) {
     const int dim = order[at(i)];
-    if (dice.one_in(8)) continue;  // repeated
+    if (repeats && dice.one_in(8)) continue;
     strides[dim] = step;
     step *= std::max<int64_t>(1, shape[dim]);
     if (dice.one_in(6)) step += dice.between(1, 5);
@@ -119,9 +120,20 @@ Tensor random_tensor(Dice& dice, const Shape& shape, DType d, double low, double
   }
   const Tensor block = Tensor::empty({step + 8}, d);
   std::memset(block.data(), d == DType::boolean ? 1 : kWall, static_cast<size_t>(block.nbytes()));
-  const Tensor t = block.alias(shape, strides, offset);
+  return block.alias(shape, strides, offset);
+}
+
+}  // namespace
+
+Tensor random_tensor(Dice& dice, const Shape& shape, DType d, double low, double high) {
+  if (dice.one_in(3)) return packed_tensor(dice, shape, d, low, high);
+  const Tensor t = laid_out(dice, shape, d, true);
   fill(dice, t, low, high);
   return t;
+}
+
+Tensor random_target(Dice& dice, const Shape& shape, DType d) {
+  return dice.one_in(3) ? Tensor::empty(shape, d) : laid_out(dice, shape, d, false);
 }
 
 Values values_of(const Tensor& t) {

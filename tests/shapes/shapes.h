@@ -91,6 +91,8 @@ using Arrays = std::vector<Array>;
 /// A tensor of random values in a random layout: packed, dims in another order, every second
 /// element, repeated, backwards. What lies between its elements is nan.
 Tensor random_tensor(Dice& dice, const Shape& shape, DType d, double low = -2, double high = 2);
+/// The same with no element at two positions: what a kernel may write into.
+Tensor random_target(Dice& dice, const Shape& shape, DType d);
 /// The same, packed.
 Tensor packed_tensor(Dice& dice, const Shape& shape, DType d, double low = -2, double high = 2);
 /// Its elements, row-major, found by nothing but shape, strides and offset.
