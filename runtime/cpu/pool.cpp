@@ -19,7 +19,7 @@ constexpr int64_t kChunkWork = 1 << 15;  // window elements worth a chunk of the
 /// What one output index covers along one dimension: input indices begin, begin + step, ... < end.
 struct Span {
   int64_t begin, end, step;
-  int64_t padded;  // its length with padding, as averages count it
+  int64_t padded;  // how many elements it has with padding, as averages count them
 };
 
 /// The windows of all output indices, dimension by dimension; three dimensions, the last ones used.
@@ -54,7 +54,8 @@ struct Windows {
     const int64_t start = i * p.stride[d] - p.pad_begin[d], step = p.dilation[d];
     const int64_t stop = start + (p.kernel[d] - 1) * step + 1;
     const int64_t begin = start >= 0 ? start : start + (-start + step - 1) / step * step;
-    return {begin, std::min(stop, in), step, std::min(stop, in + p.pad_end[d]) - start};
+    const int64_t padded = (std::min(stop, in + p.pad_end[d]) - start + step - 1) / step;
+    return {begin, std::min(stop, in), step, padded};
   }
 
   /// f(output position, span, span, span) for every window of a plane, in order.

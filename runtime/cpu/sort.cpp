@@ -124,10 +124,12 @@ struct Writer {
 };
 
 // Moves the k smallest items to the front, sorted. Where k is small most items are only compared
-// with the worst one kept so far.
+// with the worst one kept so far. Choosing leaves the kept ones in no order of position, which
+// sort_items relies on: they are compared, and where they are many all items are sorted instead.
 template <class Item>
 void smallest(Item* items, Item* room, int64_t n, int64_t k) {
   const int64_t capacity = 4 * k + 64;
+  if (k >= kRadixFrom && capacity >= n) return sort_items(items, room, n);
   if (capacity < n) {
     std::nth_element(items, items + k, items + capacity);
     int64_t kept = k;
@@ -143,7 +145,7 @@ void smallest(Item* items, Item* room, int64_t n, int64_t k) {
     n = kept;
   }
   if (k < n) std::nth_element(items, items + k, items + n);
-  sort_items(items, room, k);
+  std::sort(items, items + k);
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ int64_t make_items(DType d, const void* x, int64_t stride, int64_t n, bool desce
   return valid;
 }
 
-/// Sorts n items; `room` holds as many.
+/// Sorts n items that stand in order of position; `room` holds as many.
 template <class Item>
 void sort_items(Item* items, Item* room, int64_t n);
 

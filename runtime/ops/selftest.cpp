@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autograd/engine.h"
 #include "autograd/gradcheck.h"
 #include "autograd/node.h"
 #include "core/error.h"
+#include "core/threads.h"
 #include "ops/cast.h"
+#include "ops/create.h"
 
 namespace rille {
 namespace {
@@ -94,6 +97,17 @@ constexpr Precision kPrecisions[] = {{DType::f32, "f32", 1e-5, 1e38},
 // depend on the layout.
 constexpr double kRounding = 1e-12;
 
+struct ThreadCount {
+  int before = threads();
+  ~ThreadCount() { set_threads(before); }
+};
+
+struct DeterministicMode {
+  uint32_t before = Context::current().flags;
+  DeterministicMode() { Context::current().flags |= kDeterministic; }
+  ~DeterministicMode() { Context::current().flags = before; }
+};
+
 class SampleTest {
  public:
   SampleTest(const OpInfo& op, Sample& sample, int number, std::vector<SelftestResult>& out)
@@ -123,6 +137,7 @@ class SampleTest {
         check("in place", [&] { return in_place(wanted); });
     }
     if (options.gradients && has_gradient()) gradients(wanted);
+    check("threads", [&] { return with_threads(); });
   }
 
  private:
@@ -138,7 +153,7 @@ class SampleTest {
     try {
       r.message = body();
     } catch (const Error& e) {
-      if ((e.code() == "E_DTYPE" && is_precision(name)) ||
+      if ((e.code() == "E_DTYPE" && (is_precision(name) || name == "threads")) ||
           (e.code() == "E_NO_KERNEL" && name == "meta"))
         return;
       r.message = fmt::format("{} {}", e.code(), e.what());
@@ -264,6 +279,53 @@ class SampleTest {
       check("second gradient", [&] { return autograd::gradgradcheck(fn, xs).message; });
     if (op_.in_place && fits_in_place(wanted) && is_wide(*first()))
       check("in place", [&] { return autograd::gradcheck(function(true), xs).message; });
+  }
+
+  // Results, and gradients of their sums, in one row of bytes.
+  std::vector<char> bits(const ArgBlock& args) const {
+    std::vector<Tensor> leaves, ends, seeds;
+    const bool slopes = has_gradient();
+    const ArgBlock own = changed(args, [&](const Tensor& t) {
+      if (t.is_number() || !t.is_float() || !slopes) return t;
+      leaves.push_back(clone(t));
+      autograd::set_requires_grad(leaves.back(), true);
+      return leaves.back();
+    });
+    const Results results = run(own);
+    std::vector<Tensor> all(results.begin(), results.end());
+    for (const Tensor& t : results) {
+      if (!t.needs_grad() || !t.is_float()) continue;
+      ends.push_back(t);
+      seeds.push_back(full(t.shape(), 1, t.dtype()));
+    }
+    if (!ends.empty())
+      for (Tensor& g : autograd::grad(ends, leaves, seeds, {.allow_unused = true}))
+        if (g) all.push_back(std::move(g));
+    const NoGrad quiet;
+    std::vector<char> bytes;
+    for (const Tensor& t : all) {
+      const Tensor plain = contiguous(t);
+      const char* from = static_cast<const char*>(plain.data());
+      bytes.insert(bytes.end(), from, from + plain.nbytes());
+    }
+    return bytes;
+  }
+
+  std::string with_threads() const {
+    const ThreadCount restored;
+    const DeterministicMode mode;
+    for (const DType d : {DType::f64, DType::f32}) {
+      const ArgBlock args =
+          changed(args_, [&](const Tensor& t) { return is_wide(t) ? cast(t, d) : t; });
+      set_threads(1);
+      const std::vector<char> alone = bits(args);
+      for (const int n : {2, 4}) {
+        set_threads(n);
+        if (bits(args) != alone)
+          return fmt::format("in {}: other bits with {} threads than with one", name(d), n);
+      }
+    }
+    return {};
   }
 
   const OpInfo& op_;

@@ -230,3 +230,15 @@ TEST_CASE("pool: integers, and a window in the padding", "[cpu][pool]") {
   CHECK(dx[0] == 0);
   CHECK_THROWS_AS(avg_pool(DType::boolean, p, one, z), Error);
 }
+
+TEST_CASE("pool: an average counts the elements of a dilated window, not its length",
+          "[cpu][pool]") {
+  Pool p;
+  p.dims = 1, p.in[0] = 5, p.kernel[0] = 3, p.dilation[0] = 2, p.out[0] = 1;
+  const float x[5] = {3, 100, 6, 100, 9}, dy[1] = {6};
+  float y[1], dx[5];
+  avg_pool(DType::f32, p, x, y);
+  CHECK(y[0] == 6);
+  avg_pool_backward(DType::f32, p, dy, dx);
+  CHECK((dx[0] == 2 && dx[1] == 0 && dx[4] == 2));
+}
