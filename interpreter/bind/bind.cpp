@@ -9,6 +9,7 @@ void bind_all(Interpreter& in) {
   lua::define_ops(in);
   bind_create(in);
   bind_autograd(in);
+  bind_checkpoints(in);
   bind_engine(in);
   bind_files(in);
   bind_info(in);

@@ -13,6 +13,7 @@ using lua::Value;
 void bind_tensor(Interpreter& in);
 void bind_create(Interpreter& in);
 void bind_autograd(Interpreter& in);
+void bind_checkpoints(Interpreter& in);
 void bind_engine(Interpreter& in);
 void bind_files(Interpreter& in);
 void bind_info(Interpreter& in);

@@ -7,6 +7,7 @@
 #include "interpreter/bind/bind.h"
 #include "interpreter/lua/generator.h"
 #include "interpreter/lua/holdings.h"
+#include "interpreter/lua/random_state.h"
 #include "ops/op_info.h"
 
 namespace rille::bind {
@@ -47,6 +48,24 @@ void generator_seed(Call& c) {
 }
 void generator_state(Call& c) { c.give(state_of(self(c)->generator)); }
 void generator_set_state(Call& c) { self(c)->generator = generator_from(c, 2); }
+
+// native.lua_random_state() -> four integers; native.set_lua_random_state(list)
+void lua_random_state(Call& c) {
+  Table t;
+  for (const int64_t word : lua::random_state(c.interpreter())) t.list.emplace_back(word);
+  c.give(t);
+}
+void set_lua_random_state(Call& c) {
+  const Value v = c.value(1);
+  lua::RandomState state{};
+  if (!v.table() || v.table()->list.size() != state.size()) c.wrong(1, "state", "four integers");
+  for (size_t i = 0; i < state.size(); ++i) {
+    const int64_t* word = v.table()->list[i].get<int64_t>();
+    if (!word) c.wrong(1, "state", "four integers");
+    state[i] = *word;
+  }
+  lua::set_random_state(c.interpreter(), state);
+}
 
 // ---- defaults
 // --------------------------------------------------------------------------------------
@@ -237,6 +256,8 @@ void bind_engine(Interpreter& in) {
                                               {"ops", ops}};
   lua::define_functions(in, "rille", functions);
   static constexpr NativeEntry natives[] = {{"initial_seed", initial_seed},
+                                            {"lua_random_state", lua_random_state},
+                                            {"set_lua_random_state", set_lua_random_state},
                                             {"clock", clock},
                                             {"fail_allocation", fail_after},
                                             {"live_boxes", live_boxes}};

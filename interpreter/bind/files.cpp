@@ -7,6 +7,7 @@
 #include "data/idx.h"
 #include "data/text.h"
 #include "interpreter/bind/bind.h"
+#include "interpreter/bind/file_values.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/nested.h"
@@ -16,51 +17,6 @@
 
 namespace rille::bind {
 namespace {
-
-std::vector<int64_t> sizes_of(const Tensor& t) { return {t.shape().begin(), t.shape().end()}; }
-Shape shape_of(const std::vector<int64_t>& sizes) { return Shape(sizes.begin(), sizes.end()); }
-
-// ---- scripts' values and files' values
-// -------------------------------------------------------------
-
-// Tensors leave by their position in `tensors`; one that occurs twice is one entry.
-io::Value to_file(const Value& v, std::vector<Tensor>& tensors) {
-  if (const bool* b = v.get<bool>()) return *b;
-  if (const int64_t* n = v.get<int64_t>()) return *n;
-  if (const double* d = v.get<double>()) return *d;
-  if (const std::string* s = v.get<std::string>()) return *s;
-  if (const Tensor* t = v.get<Tensor>()) {
-    for (size_t i = 0; i < tensors.size(); ++i)
-      if (tensors[i].is(*t)) return io::TensorRef{i};
-    tensors.push_back(*t);
-    return io::TensorRef{tensors.size() - 1};
-  }
-  if (const Table* t = v.table()) {
-    io::Table out;
-    for (const Value& one : t->list) out.list.push_back(to_file(one, tensors));
-    for (const auto& [key, one] : t->named) out.fields.emplace(key, to_file(one, tensors));
-    return out;
-  }
-  if (v.is_nil()) return {};
-  throw type_error(
-      "files hold nil, booleans, numbers, strings, tensors and tables of these, no functions or "
-      "objects");
-}
-
-Value from_file(const io::Value& v, const std::vector<Tensor>& tensors) {
-  if (const auto* b = v.get<bool>()) return *b;
-  if (const auto* n = v.get<int64_t>()) return *n;
-  if (const auto* d = v.get<double>()) return *d;
-  if (const auto* s = v.get<std::string>()) return *s;
-  if (const auto* r = v.get<io::TensorRef>()) return tensors.at(r->index);
-  if (const auto* t = v.get<io::Table>()) {
-    Table out;
-    for (const io::Value& one : t->list) out.list.push_back(from_file(one, tensors));
-    for (const auto& [key, one] : t->fields) out.named.emplace(key, from_file(one, tensors));
-    return out;
-  }
-  return {};
-}
 
 template <class F>
 void named(std::string_view op, F&& f) {
@@ -75,25 +31,6 @@ void named(std::string_view op, F&& f) {
 // ---- rille.save, rille.load
 // ------------------------------------------------------------------------
 
-void write_tree(const std::string& path, const Value& root) {
-  std::vector<Tensor> tensors;
-  const io::Value tree = to_file(root, tensors);
-  const io::FlatTree flat = io::flatten(tree, tensors.size());
-  const NoGrad quiet;
-  std::vector<Tensor> dense;
-  std::vector<io::TensorItem> items;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].is_meta())
-      throw fail(Kind::device, "E_NO_KERNEL", "a meta tensor has no values to save");
-    dense.push_back(contiguous(to_device(tensors[i], Device{})));
-    items.push_back(
-        {flat.names[i], dense.back().dtype(), sizes_of(dense.back()), dense.back().data()});
-  }
-  io::Metadata metadata;
-  if (!flat.tree.empty()) metadata.emplace(io::kTreeKey, flat.tree);
-  io::write_safetensors(path, items, metadata);
-}
-
 // rille.save(path, table)
 void save(Call& c) {
   named("save", [&] {
@@ -105,17 +42,9 @@ void save(Call& c) {
       t.named.emplace("tensor", root);
       root = t;
     }
-    write_tree(path, root);
+    const Snapshot now = snapshot_of(root, false);
+    io::write_safetensors(path, now.items, now.metadata);
   });
-}
-
-Tensor read_tensor(const io::SafetensorsFile& file, const io::TensorEntry& e) {
-  if (!e.dtype)
-    throw dtype_error("'{}' in '{}' has the format {}, which Rille has none of", e.name,
-                      file.path(), e.tag);
-  const Tensor t = Tensor::empty(shape_of(e.shape), *e.dtype);
-  file.read(e, t.data());
-  return t;
 }
 
 // rille.load(path, { device })
@@ -125,16 +54,7 @@ void load(Call& c) {
     c.only(2, {"device", "mmap", "map_device", "strict"});
     const auto device = c.text_option(2, "device");
     const Device to = device ? device_of(*device) : Device{};
-    const io::SafetensorsFile file(path);
-    std::vector<Tensor> tensors;
-    std::vector<std::string> names;
-    for (const io::TensorEntry& e : file.entries()) {
-      tensors.push_back(to_device(read_tensor(file, e), to));
-      names.push_back(e.name);
-    }
-    const auto tree = file.metadata().find(io::kTreeKey);
-    c.give(from_file(io::unflatten(tree == file.metadata().end() ? "" : tree->second, names),
-                     tensors));
+    c.give(tree_of(io::SafetensorsFile(path), to));
   });
 }
 
@@ -248,11 +168,7 @@ void on_file_system(const std::string& path, const char* action, F&& f) {
   f(e);
   if (e) throw io_error("cannot {} '{}': {}", action, path, e.message());
 }
-void mkdirs(Call& c) {
-  const std::string path = c.string(1, "path");
-  on_file_system(path, "make the folder",
-                 [&](std::error_code& e) { fs::create_directories(path, e); });
-}
+void mkdirs(Call& c) { io::make_dirs(c.string(1, "path")); }
 void list(Call& c) {
   Table t;
   for (std::string& n : io::list_dir(c.string(1, "path"))) t.list.emplace_back(std::move(n));
@@ -261,19 +177,6 @@ void list(Call& c) {
 void remove_all(Call& c) {
   const std::string path = c.string(1, "path");
   on_file_system(path, "remove", [&](std::error_code& e) { fs::remove_all(path, e); });
-}
-// native.link(from, to): another name of the same file, put in place at once.
-void link(Call& c) {
-  const std::string from = c.string(1, "from"), to = c.string(2, "to"), fresh = to + ".new";
-  on_file_system(to, "link", [&](std::error_code& e) {
-    fs::remove(fresh, e);
-    fs::create_hard_link(from, fresh, e);
-    if (e) {
-      e.clear();
-      fs::copy_file(from, fresh, fs::copy_options::overwrite_existing, e);
-    }
-    if (!e) fs::rename(fresh, to, e);
-  });
 }
 void write_file(Call& c) {
   io::AtomicFile file(c.string(1, "path"));
@@ -314,7 +217,6 @@ void bind_files(Interpreter& in) {
                                             {"mkdirs", mkdirs},
                                             {"list", list},
                                             {"remove_all", remove_all},
-                                            {"link", link},
                                             {"write_file", write_file},
                                             {"json_encode", json_encode},
                                             {"json_decode", json_decode}};

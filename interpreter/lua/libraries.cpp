@@ -8,6 +8,7 @@
 #include "interpreter/lua/coroutines.h"
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
+#include "interpreter/lua/random_state.h"
 #include "stdlib/embedded.h"
 
 namespace rille::lua {
@@ -241,6 +242,7 @@ void open_libraries(Interpreter& in) {
   replace_searchers(L);
   replace_globals(L);
   replace_fields(L, in);
+  find_random_state(in);
   replace_coroutines(L, in);
 }
 

@@ -140,16 +140,23 @@ void AtomicFile::commit() {
   if (::fsync(folder_.get()) != 0 && errno != EINVAL) fail_io("make durable", path_, errno);
 }
 
+std::string_view target_of_temporary(std::string_view name) {
+  constexpr size_t kTail = 1 + kRandomDigits + kSuffix.size();
+  if (name.size() < kTail + 2 || name[0] != '.' || !name.ends_with(kSuffix)) return {};
+  const std::string_view random = name.substr(name.size() - kTail + 1, kRandomDigits);
+  const bool ours = name[name.size() - kTail] == '.' &&
+                    random.find_first_not_of("0123456789abcdef") == random.npos;
+  return ours ? name.substr(1, name.size() - kTail - 1) : std::string_view{};
+}
+
 void remove_stale_temporaries(const std::string& path) {
   const auto [folder, name] = split_path(path);
   const std::string prefix = temporary_prefix(name);
   const Fd dir = open_folder(folder);
   if (!dir) return;
-  for (const std::string& entry : list_dir(folder)) {
-    const bool ours = entry.size() == prefix.size() + kRandomDigits + kSuffix.size() &&
-                      entry.starts_with(prefix) && entry.ends_with(kSuffix);
-    if (ours) ::unlinkat(dir.get(), entry.c_str(), 0);
-  }
+  for (const std::string& entry : list_dir(folder))
+    if (entry.starts_with(prefix) && target_of_temporary(entry).size() + 2 == prefix.size())
+      ::unlinkat(dir.get(), entry.c_str(), 0);
 }
 
 }  // namespace rille::io

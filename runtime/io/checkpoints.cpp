@@ -73,12 +73,17 @@ Checkpoint CheckpointFolder::save(int64_t step, const std::vector<TensorItem>& i
   const Checkpoint saved{step, path_for(step)};
   make_dirs(path_);
   const FileLock lock(path_ + "/LOCK", lock_timeout_s);
-  for (const Checkpoint& c : list()) remove_stale_temporaries(c.path);
-  remove_stale_temporaries(saved.path);
+  remove_temporaries();
   write_safetensors(saved.path, items, metadata, {.lock = false});
   point_last_to(saved);
   rotate(step);
   return saved;
+}
+
+/// Those of savers that were killed, whatever step they were at.
+void CheckpointFolder::remove_temporaries() const {
+  for (const std::string& name : list_dir(path_))
+    if (step_of(target_of_temporary(name))) remove_file(path_ + "/" + name);
 }
 
 /// A link where the file system has links, a copy elsewhere; never a moment without `last`.

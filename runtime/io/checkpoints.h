@@ -49,6 +49,7 @@ class CheckpointFolder {
   std::string quarantine(const std::string& checkpoint_path) const;
 
  private:
+  void remove_temporaries() const;
   void point_last_to(const Checkpoint& c) const;
   void rotate(int64_t saved_step) const;
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <memory>
 #include <system_error>
 
@@ -106,12 +105,37 @@ uint64_t file_size(const std::string& path) {
   return static_cast<uint64_t>(st.st_size);
 }
 
+namespace {
+
+/// EINVAL: the file system has nothing to sync for a folder.
+void sync_folder(const std::string& path) {
+  const Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || (::fsync(folder.get()) != 0 && errno != EINVAL))
+    fail_io("make durable", path, errno);
+}
+
+bool is_folder(const std::string& path) {
+  struct stat st {};
+  return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+}  // namespace
+
+// A new folder is an entry of the one above: without syncing that one, a power loss could take the
+// folder away with every file in it, however often those were synced.
 void make_dirs(const std::string& path) {
   check_path(path);
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) fail_io("make the folder", path, error.value());
-  if (!std::filesystem::is_directory(path, error)) fail_io("make the folder", path, ENOTDIR);
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (!part.ends_with('/') && !is_folder(part)) {
+      constexpr mode_t kAll = 0777;  // less the umask
+      if (::mkdir(part.c_str(), kAll) == 0)
+        sync_folder(split_path(part).first);
+      else if (errno != EEXIST || !is_folder(part))
+        fail_io("make the folder", path, errno == EEXIST ? ENOTDIR : errno);
+    }
+    if (end == std::string::npos) return;
+  }
 }
 
 std::vector<std::string> list_dir(const std::string& path) {

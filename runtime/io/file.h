@@ -81,6 +81,9 @@ class AtomicFile {
 /// Removes the temporaries that killed writers of `path` left behind. Call it under the file's
 /// lock.
 void remove_stale_temporaries(const std::string& path);
+/// The name of the file that a temporary was for (cut short where it is long); empty where `name`
+/// is no temporary's.
+std::string_view target_of_temporary(std::string_view name);
 
 /// Exclusive between processes and between threads, through flock. The file stays for ever: a lock
 /// that is deleted can be held twice. Its content (pid, host) serves messages only, its age
@@ -97,6 +100,7 @@ class FileLock {
 
 bool exists(const std::string& path);
 uint64_t file_size(const std::string& path);
+/// With its parents, each durable once this returns; fine where they are there.
 void make_dirs(const std::string& path);
 /// Names in the folder, sorted, without "." and "..".
 std::vector<std::string> list_dir(const std::string& path);

@@ -1,6 +1,6 @@
 -- Command-line flags from a table of defaults: types, ranges, help. Scripts (rille.args) and
 -- recipes share it. An entry: name, type, default, required, choices, min, max, help; `optional`
--- value, `repeated`.
+-- value, `repeated`; `neutral` where it can't change a recipe's result.
 local fail = require "rille.fail"
 
 local flags = {}
@@ -18,6 +18,7 @@ end
 
 local keys = {
   "type", "default", "required", "choices", "min", "max", "help", "optional", "repeated",
+  "neutral",
 }
 local is_key = {}
 for _, key in ipairs(keys) do is_key[key] = true end

@@ -29,4 +29,5 @@ says 4 "'cut.safetensors'" recipe --resume cut.safetensors
 cp -r run torn
 for f in torn/checkpoints/*.safetensors; do echo junk >"$f"; done
 says 4 'no usable checkpoint' recipe --resume torn --steps 9
-says 1 'weight: is \[1, 8\], the file has \[1, 4\]' recipe --resume run --width 8 --steps 9
+says 1 'width was 4, is 8' recipe --resume run --width 8 --steps 9
+says 1 'weight: is \[1, 8\], the file has \[1, 4\]' recipe --resume run --width 8 --steps 9 --force

@@ -1,9 +1,9 @@
 -- Turns positions into a batch; the same code in the main state and in workers, so that batches
 -- don't depend on the number of workers. Random draws of an item come from a stream keyed by
 -- (seed, epoch, position).
-local rille = require "rille"
 local collate = require "rille.data.collate"
 local random = require "rille.data.random"
+local random_state = require "rille.random_state"
 
 local function transformed(item, transform)
   if type(transform) == "function" then return transform(item) end
@@ -12,9 +12,7 @@ local function transformed(item, transform)
 end
 
 local function item_at(plan, position, epoch)
-  local seed = random.bits(plan.seed, epoch, position)
-  rille.seed(seed)
-  math.randomseed(seed)
+  random_state.seed(random.bits(plan.seed, epoch, position))
   local item = plan.set[position]
   if plan.transform then item = transformed(item, plan.transform) end
   return item
@@ -45,20 +43,11 @@ local function fetch(plan, positions, epoch, progress)
   return (plan.collate or collate.default)(items, positions)
 end
 
-local function restore(saved)
-  rille.set_rng_state(saved.state)
-  math.randomseed(saved.low, saved.high)
-end
-
-local keeper = { __close = restore }
-
 -- In the main state: the streams of random numbers go on afterwards as if nothing had been drawn.
 local function fetch_here(plan, positions, epoch)
   local batch = whole(plan, positions)
   if batch then return batch end
-  local _ <close> = setmetatable({
-    state = rille.get_rng_state(), low = math.random(0), high = math.random(0),
-  }, keeper)
+  local _ <close> = random_state.keep()
   return (fetch(plan, positions, epoch, {}))
 end
 

@@ -83,7 +83,7 @@ local function begin(self, epoch)
   if self.resume and (epoch == nil or epoch == self.resume.epoch) then
     epoch, skip = self.resume.epoch, self.resume.batches
   end
-  self.resume = nil
+  self.resume, self.ended = nil, false
   if epoch == nil and sampler.chosen then epoch = sampler.epoch end
   self.epoch, self.done = epoch or self.epoch + 1, skip
   if self.order.set_epoch then self.order:set_epoch(self.epoch) end
@@ -107,6 +107,7 @@ function Loader:iter(epoch)
       if positions then batch = fetch.fetch_here(self.plan, positions, current) end
     end
     if batch == nil then
+      self.ended = true
       if not self.options.persistent then self:close() end
       return nil
     end
@@ -131,15 +132,39 @@ function Loader:__len()
   return #self.order
 end
 
--- Where the loader stands; with any number of workers the batch after load_state is the one that
--- came next.
-function Loader:state()
-  return { epoch = self.epoch, batches = self.done }
+local function sampler_of(self)
+  return type(self.order) == "table" and self.order.sampler or self.order
 end
 
+-- Where the loader stands, and what its order is made from; with any number of workers the batch
+-- after load_state is the one that came next.
+function Loader:state()
+  local sampler = sampler_of(self)
+  local epoch, batches = self.epoch, self.done
+  if self.ended then epoch, batches = epoch + 1, 0 end
+  return {
+    epoch = epoch, batches = batches, items = #self.set, batch = self.options.batch or 1,
+    seed = self.plan.seed, order_seed = sampler.seed, sampler = sampler.state and sampler:state(),
+  }
+end
+
+-- A state takes its seeds along, so that the order is the same whatever this loader was made with.
 function Loader:load_state(state)
+  local sampler = sampler_of(self)
+  for name, own in pairs { items = #self.set, batch = self.options.batch or 1 } do
+    if state[name] ~= nil and state[name] ~= own then
+      fail.state("Loader", "the state is of a loader with %s = %s, here it is %s", name,
+        tostring(state[name]), tostring(own))
+    end
+  end
+  if state.seed and state.seed ~= self.plan.seed then
+    self.plan.seed = state.seed
+    self:close()                                         -- workers that have the old one
+  end
+  if state.order_seed then sampler.seed = state.order_seed end
+  if state.sampler and sampler.load_state then sampler:load_state(state.sampler) end
   self.resume = { epoch = state.epoch, batches = state.batches }
-  self.epoch, self.done = state.epoch, state.batches
+  self.epoch, self.done, self.ended = state.epoch, state.batches, false
 end
 
 -- Ends the workers; the next loop starts them again.

@@ -59,11 +59,14 @@ function Windows:at(n)
   }
 end
 
--- Iterates batch and number; an epoch given starts that epoch anew, without one it goes on.
+-- Iterates batch and number; an epoch given starts that epoch anew, without one it goes on. The
+-- epoch of a state that was loaded goes on, too.
 function Windows:iter(epoch)
-  if epoch then
+  local loaded = self.loaded and (epoch == nil or epoch == self.epoch)
+  self.loaded = nil
+  if not loaded and epoch then
     self.epoch, self.done = epoch, 0
-  elseif not self.shuffle and self.done >= self.count then
+  elseif not loaded and not self.shuffle and self.done >= self.count then
     self.epoch, self.done = self.epoch + 1, 0
   end
   return function()
@@ -84,11 +87,15 @@ function Windows:__len()
 end
 
 function Windows:state()
-  return { epoch = self.epoch, batches = self.done }
+  return { epoch = self.epoch, batches = self.done, seed = self.seed, places = self.places }
 end
 
 function Windows:load_state(state)
-  self.epoch, self.done = state.epoch, state.batches
+  if state.places and state.places ~= self.places then
+    fail.state("windows", "the state is of %d windows, there are %d", state.places, self.places)
+  end
+  self.epoch, self.done, self.loaded = state.epoch, state.batches, true
+  self.seed = state.seed or self.seed
 end
 
 return Windows

@@ -2,22 +2,18 @@
 -- random stream of its own, so training goes on as if it had not been.
 local rille = require "rille"
 local Stream = require "rille.recipe.stream"
+local modes = require "rille.recipe.modes"
+local random_state = require "rille.random_state"
 local state = require "rille.recipe.state"
 
 -- Runs f in eval mode, without gradients, with random numbers of its own.
 local function aside(run, f)
-  local modules, modes, rng = state.modules(run.self), {}, rille.get_rng_state()
-  for i, module in ipairs(modules) do
-    modes[i] = module.training
-    module:eval()
-  end
-  local _ <close> = setmetatable({}, {
-    __close = function()
-      rille.set_rng_state(rng)
-      for i, module in ipairs(modules) do module:train(modes[i]) end
-    end,
-  })
-  rille.seed(run.values.seed + 0x5eed)
+  local objects = state.objects(run.self)
+  local before = modes.of(objects)
+  local _ <close> = setmetatable({}, { __close = function() modes.set(objects, before) end })
+  for _, module in ipairs(state.modules(run.self)) do module:eval() end
+  local _ <close> = random_state.keep()
+  random_state.seed(run.values.seed + 0x5eed)
   local _ <close> = rille.no_grad()
   return f()
 end

@@ -15,7 +15,7 @@ local fields = {
 local required = { "name", "setup", "batches", "loss" }
 
 local inner = {
-  evaluate = { "every", "batches" }, save = { "every", "keep" }, log = { "every" },
+  evaluate = { "every", "batches" }, save = { "every", "keep", "async" }, log = { "every" },
   on = { "step", "epoch", "evaluate", "save" },
 }
 
@@ -31,6 +31,10 @@ local function check_inner(name, given)
   for _, key in ipairs(inner[name]) do known[key] = true end
   for key in pairs(given) do
     if not known[key] then fail.unknown("recipe", "field of " .. name, key, inner[name]) end
+  end
+  local keep = name == "save" and given.keep
+  if keep and (math.type(keep) ~= "integer" or keep < 2) then
+    fail.argument("recipe", "save.keep must be 2 or more, so that a damaged one can be survived")
   end
 end
 

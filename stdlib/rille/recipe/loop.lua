@@ -4,7 +4,6 @@ local native = require "rille.native"
 local nn_utils = require "rille.nn.utils"
 local evaluate = require "rille.recipe.evaluate"
 local log = require "rille.log"
-local state = require "rille.recipe.state"
 local step_end = require "rille.step"
 local Stream = require "rille.recipe.stream"
 
@@ -41,12 +40,19 @@ local function train_step(run)
   return loss_sum / accumulate, units, norm
 end
 
+-- Tells of a save in the background that has become durable.
+local function tell_saved(run, wait)
+  if not run.folder then return end
+  local step, path = run.folder:finished(wait)
+  if step then call(run, "save", path, step) end
+end
+
 local function save(run, step)
   if not run.folder then return nil end
-  local keep = run.fields.save and run.fields.save.keep
-  local path = run.folder:save(step, state.collect(run.self, step, run.stream), keep)
-  call(run, "save", path, step)
-  return path
+  tell_saved(run, true)
+  local path = run.folder:save(run, step)
+  run.saved = step
+  if path then call(run, "save", path, step) end
 end
 
 local function record(run, values)
@@ -82,9 +88,10 @@ local function evaluate_now(run, step, loss)
 end
 
 local function stop_for(run, signal, step)
-  local path = save(run, step)
+  if run.folder and run.saved ~= step then save(run, step) end
+  tell_saved(run, true)
   run.bar:close()
-  local saved = path and "; saved " .. path or ""
+  local saved = run.folder and "; saved " .. run.folder.checkpoints:path(step) or ""
   io.stderr:write(("stopped by %s after step %d%s\n"):format(signal, step, saved))
   return exit_status[signal] or 130
 end
@@ -104,7 +111,7 @@ local function one(run, step)
   local e = run.fields.evaluate
   if e and (last or is_time(step, e.every)) then evaluate_now(run, step, loss) end
   local s = run.fields.save
-  if last or s and is_time(step, s.every) then save(run, step) end
+  if last or s and is_time(step, s.every) then save(run, step) else tell_saved(run) end
 end
 
 -- Runs the steps first .. steps; returns the exit status.
@@ -125,5 +132,6 @@ return function(run)
     local signal = native.signal()
     if signal then return stop_for(run, signal, step) end
   end
+  tell_saved(run, true)
   return 0
 end

@@ -6,15 +6,20 @@ local fail = require "rille.fail"
 local Bar = require "rille.progress.bar"
 local Folder = require "rille.recipe.folder"
 local Stream = require "rille.recipe.stream"
+local arguments = require "rille.recipe.arguments"
 local evaluate = require "rille.recipe.evaluate"
+local fields_of = require "rille.recipe.fields"
 local loop = require "rille.recipe.loop"
+local random_state = require "rille.random_state"
+local resume = require "rille.recipe.resume"
 local settings = require "rille.recipe.settings"
 local state = require "rille.recipe.state"
 
 local function prepare_engine(values)
   if values.threads then rille.threads(values.threads) end
   rille.default_device(values.device)
-  rille.seed(values.seed)
+  if values.deterministic then rille.use_deterministic(true) end
+  random_state.seed(values.seed)
 end
 
 local function parameters_of(optimizer)
@@ -49,7 +54,8 @@ end
 local function set_up(recipe, values)
   local fields = settings.apply(recipe, values)
   local self = setmetatable({ args = values }, { __index = fields })
-  local run = { fields = fields, self = self, values = values }
+  local run = { recipe = recipe, fields = fields, self = self, values = values }
+  run.plain_args = arguments.plain(values)
   prepare_engine(values)
   run.device = rille.default_device()
   self.setup(self, values)
@@ -64,45 +70,27 @@ local function set_up(recipe, values)
   run.parameters = self.optimizer and parameters_of(self.optimizer)
   run.first, run.steps = 1, steps_of(run)
   for _, module in ipairs(state.modules(self)) do module:train() end
+  run.mark = fields_of.marked(self)
   return run
 end
 
-local function resume(run)
-  local values = run.values
-  local folder, saved = Folder.find(values.resume, values.out, run.fields.name)
-  local step = state.restore(run.self, saved, run.stream)
-  run.first = step + 1
-  if folder and (not values.out or values.out == folder.path) then
-    run.folder = folder
-    folder:rewind(step)
-  end
-  io.stderr:write(("resumed at step %d\n"):format(step))
-end
-
-local function plain_values(values)
-  local copy = {}
-  for name, value in next, values do copy[name] = value end
-  return copy
-end
-
-local function open_folder(run, script)
-  if run.folder then return end
-  run.folder = Folder.create(run.values.out, run.fields)
+local function write_config(run, script)
   run.folder:config {
-    recipe = run.fields.name, args = plain_values(run.values), steps = run.steps,
+    recipe = run.fields.name, args = run.plain_args, steps = run.steps, first = run.first,
     version = rille.version, started = os.date "!%Y-%m-%dT%H:%M:%SZ",
   }
-  run.folder:keep_script(script)
+  if run.folder:keep_script(script) then
+    io.stderr:write(("'%s' has changed since the run began\n"):format(script))
+  end
 end
 
 -- One step, one evaluation, one save and one load, in a folder that goes again.
 local function fast_dev_run(run)
   local path = os.tmpname()
   os.remove(path)
-  run.folder = Folder.create(path, run.fields)
+  run.folder = Folder.create(path, run.fields, {})
   local status = loop(run)
-  local saved = rille.load(run.folder:checkpoint_path(1))
-  state.restore(run.self, saved, run.stream)
+  state.restore(run, rille.load(run.folder.checkpoints:path(1)))
   run.folder:close()
   require "rille.native".remove_all(path)
   print "fast dev run: one step, one evaluation, one save and load: ok"
@@ -116,19 +104,22 @@ local function evaluate_only(run)
   return 0
 end
 
+-- What a run holds open is closed however it ends.
+local closing = { __close = function(run) if run.folder then run.folder:close() end end }
+
 return function(recipe, words, script)
   local values, help = settings.read(recipe, words)
   if not values then
     print(("usage: rille run %s [flags]\n%s"):format(script or recipe.name, help))
     return 0
   end
-  local run = set_up(recipe, values)
+  local run <close> = setmetatable(set_up(recipe, values), closing)
   if values.resume then resume(run) end
   if values.eval_only then return evaluate_only(run) end
   run.bar = Bar.new(run.fields.name, run.steps, { done = run.first - 1 })
   if values.fast_dev_run then return fast_dev_run(run) end
-  open_folder(run, script)
-  local status = loop(run)
-  run.folder:close()
-  return status
+  local save = run.fields.save or {}
+  run.folder = run.folder or Folder.create(values.out, run.fields, save, values.force)
+  write_config(run, script)
+  return loop(run)
 end

@@ -14,6 +14,9 @@ local standard = {
   clip = { type = "number", min = 0, help = "largest norm of the gradients" },
   out = { type = "path", help = "run folder; runs/<name>-<date>-<time> without" },
   resume = { type = "path", optional = true, help = "a run or checkpoint; else the newest" },
+  strict = { type = "boolean", default = false, help = "resume the newest or none" },
+  force = { type = "boolean", default = false, help = "resume with other arguments; begin anew" },
+  deterministic = { type = "boolean", default = false, help = "same bits on any threads" },
   fast_dev_run = { type = "boolean", default = false, help = "one step, evaluation, save, load" },
   overfit_batches = { type = "integer", min = 1, help = "train on the first n batches only" },
   eval_only = { type = "boolean", default = false, help = "evaluate and end" },
@@ -55,8 +58,19 @@ function settings.read(recipe, words)
   return guarded(flags.fill(entries, values), entries)
 end
 
--- Reads the text as the type that the field has; a new field takes a number where the text is one.
+-- Names of the arguments that the recipe says can't change its result.
+function settings.neutral(recipe)
+  local names = {}
+  for _, entry in ipairs(merged(recipe)) do names[entry.name] = entry.neutral end
+  return names
+end
+
+local booleans = { ["true"] = true, ["false"] = false }
+
+-- Reads the text as the type that the field has; a new field takes a number or a boolean where the
+-- text is one.
 local function typed(name, text, old)
+  if old == nil and booleans[text] ~= nil then return booleans[text] end
   if old == nil then return math.tointeger(tonumber(text)) or tonumber(text) or text end
   local kind = math.type(old) or type(old)
   if kind == "table" or kind == "function" then

@@ -3,15 +3,27 @@
 -- and its place can be saved.
 local native = require "rille.native"
 local fail = require "rille.fail"
+local moved = require "rille.recipe.fields".moved
+local random_state = require "rille.random_state"
 
 local Stream = {}
 Stream.__index = Stream
+
+-- What a source draws comes from streams of its own: then its batches depend on how often it was
+-- called and on nothing else, and calling it again as often puts it where it was.
+local own_seed = 0x57ea4
 
 function Stream.new(source, on_epoch)
   if type(source) ~= "table" and type(source) ~= "function" then
     fail.type("recipe", "batches", "a loader, windows, a list or an iterator", source)
   end
-  return setmetatable({ source = source, epoch = 0, done = 0, on_epoch = on_epoch }, Stream)
+  local self = setmetatable({ source = source, epoch = 0, done = 0, on_epoch = on_epoch }, Stream)
+  self.calls = 0                                         -- of an iterator function
+  local _ <close> = random_state.keep()
+  random_state.seed(native.initial_seed() ~ own_seed)
+  self.random = random_state.get()
+  self.epoch_random = self.random
+  return self
 end
 
 local function over_list(list, first)
@@ -22,57 +34,96 @@ local function over_list(list, first)
   end
 end
 
-function Stream:start(epoch)
-  if self.on_epoch and self.epoch > 0 then self.on_epoch(self.epoch) end
-  self.epoch, self.done = epoch or self.epoch + 1, 0
-  if type(self.source) == "function" then
-    self.next_batch = self.source
-  elseif self.source.iter then
-    self.next_batch = self.source:iter(self.epoch)
+-- f(...) with the source's own random numbers.
+local function aside(self, f, ...)
+  local _ <close> = random_state.keep()
+  random_state.set(self.random)
+  local value = f(...)
+  self.random = random_state.get()
+  return value
+end
+
+local function draw(self)
+  if type(self.source) == "function" then self.calls = self.calls + 1 end
+  return (aside(self, self.next_batch))
+end
+
+-- The iterator of an epoch, at its beginning.
+local function begin(self, epoch)
+  local source = self.source
+  self.epoch_random = self.random
+  if type(source) == "function" then
+    self.next_batch = source
+  elseif source.iter then
+    self.next_batch = aside(self, source.iter, source, epoch)
   else
-    self.next_batch = over_list(self.source, 1)
+    self.next_batch = over_list(source, 1)
   end
 end
 
-local function moved(value, device)
-  if native.is_tensor(value) then return value:to(device) end
-  if type(value) ~= "table" then return value end
-  local copy = {}
-  for key, part in pairs(value) do copy[key] = moved(part, device) end
-  return copy
+function Stream:start(epoch)
+  if self.on_epoch and self.epoch > 0 then self.on_epoch(self.epoch) end
+  self.epoch, self.done = epoch or self.epoch + 1, 0
+  begin(self, self.epoch)
 end
 
 -- The next batch, on the device.
 function Stream:next(device)
   if not self.next_batch then self:start() end
-  local batch = self.next_batch()
+  local batch = draw(self)
   if batch == nil then
     self:start()
-    batch = self.next_batch()
+    batch = draw(self)
     if batch == nil then fail.state("recipe", "'batches' gave no batch in epoch %d", self.epoch) end
   end
   self.done = self.done + 1
   return moved(batch, device)
 end
 
-function Stream:state()
-  return { epoch = self.epoch, batches = self.done }
+-- What the place of a source is kept in: its own state, or how far it was called.
+local function kind_of(source)
+  if type(source) == "function" then return "function" end
+  if source.load_state and source.state then return "source with a state" end
+  return source.iter and "source with iter" or "list"
 end
 
--- Goes on after the batches that were had. An iterator function holds no place of its own: it
--- draws from the generator, which is restored as well.
+function Stream:state()
+  local kind = kind_of(self.source)
+  return {
+    kind = kind, epoch = self.epoch, batches = self.done, calls = self.calls,
+    random = self.random, epoch_random = self.epoch_random,
+    source = kind == "source with a state" and self.epoch > 0 and self.source:state() or nil,
+  }
+end
+
+local function skip(self, n)
+  for _ = 1, n do draw(self) end
+end
+
+-- Goes on after the batches that were had: at once where the source can, else by having them again.
 function Stream:load_state(state)
+  local kind = kind_of(self.source)
+  if state.kind ~= kind then
+    fail.state("resume", "the batches came from a %s, now from a %s", state.kind, kind)
+  end
   self.epoch, self.done = state.epoch, state.batches
-  if type(self.source) == "function" or state.epoch == 0 then return end
-  if self.source.load_state then
-    self.source:load_state(state)
-    self.next_batch = self.source:iter()
-  elseif self.source.iter then
-    self.next_batch = self.source:iter(state.epoch)
-    for _ = 1, state.batches do self.next_batch() end
+  if state.epoch == 0 then return end
+  if kind == "function" then
+    self.calls = 0
+    begin(self)
+    skip(self, state.calls)
+  elseif kind == "source with a state" then
+    self.random = state.random
+    self.source:load_state(state.source)
+    self.next_batch = aside(self, self.source.iter, self.source, state.epoch)
+  elseif kind == "source with iter" then
+    self.random = state.epoch_random
+    begin(self, state.epoch)
+    skip(self, state.batches)
   else
     self.next_batch = over_list(self.source, state.batches + 1)
   end
+  self.random, self.epoch_random = state.random, state.epoch_random
 end
 
 -- Number of tokens in a batch of ids, else of samples, and the unit's name.

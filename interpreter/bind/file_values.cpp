@@ -1,0 +1,89 @@
+#include "interpreter/bind/file_values.h"
+
+#include "core/fail.h"
+#include "io/nested.h"
+#include "ops/cast.h"
+
+namespace rille::bind {
+
+std::vector<int64_t> sizes_of(const Tensor& t) { return {t.shape().begin(), t.shape().end()}; }
+Shape shape_of(const std::vector<int64_t>& sizes) { return Shape(sizes.begin(), sizes.end()); }
+
+io::Value to_file(const Value& v, std::vector<Tensor>& tensors) {
+  if (const bool* b = v.get<bool>()) return *b;
+  if (const int64_t* n = v.get<int64_t>()) return *n;
+  if (const double* d = v.get<double>()) return *d;
+  if (const std::string* s = v.get<std::string>()) return *s;
+  if (const Tensor* t = v.get<Tensor>()) {
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (tensors[i].is(*t)) return io::TensorRef{i};
+    tensors.push_back(*t);
+    return io::TensorRef{tensors.size() - 1};
+  }
+  if (const Table* t = v.table()) {
+    io::Table out;
+    for (const Value& one : t->list) out.list.push_back(to_file(one, tensors));
+    for (const auto& [key, one] : t->named) out.fields.emplace(key, to_file(one, tensors));
+    return out;
+  }
+  if (v.is_nil()) return {};
+  throw type_error(
+      "files hold nil, booleans, numbers, strings, tensors and tables of these, no functions or "
+      "objects");
+}
+
+Value from_file(const io::Value& v, const std::vector<Tensor>& tensors) {
+  if (const auto* b = v.get<bool>()) return *b;
+  if (const auto* n = v.get<int64_t>()) return *n;
+  if (const auto* d = v.get<double>()) return *d;
+  if (const auto* s = v.get<std::string>()) return *s;
+  if (const auto* r = v.get<io::TensorRef>()) return tensors.at(r->index);
+  if (const auto* t = v.get<io::Table>()) {
+    Table out;
+    for (const io::Value& one : t->list) out.list.push_back(from_file(one, tensors));
+    for (const auto& [key, one] : t->fields) out.named.emplace(key, from_file(one, tensors));
+    return out;
+  }
+  return {};
+}
+
+Snapshot snapshot_of(const Value& root, bool own) {
+  std::vector<Tensor> tensors;
+  const io::Value tree = to_file(root, tensors);
+  const io::FlatTree flat = io::flatten(tree, tensors.size());
+  const NoGrad quiet;
+  Snapshot now;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].is_meta())
+      throw fail(Kind::device, "E_NO_KERNEL", "a meta tensor has no values to save");
+    Tensor t = contiguous(to_device(tensors[i], Device{}));
+    if (own && t.data() == tensors[i].data()) t = clone(t);
+    now.items.push_back({flat.names[i], t.dtype(), sizes_of(t), t.data()});
+    now.dense.push_back(std::move(t));
+  }
+  if (!flat.tree.empty()) now.metadata.emplace(io::kTreeKey, flat.tree);
+  return now;
+}
+
+Tensor read_tensor(const io::SafetensorsFile& file, const io::TensorEntry& e) {
+  if (!e.dtype)
+    throw dtype_error("'{}' in '{}' has the format {}, which Rille has none of", e.name,
+                      file.path(), e.tag);
+  const Tensor t = Tensor::empty(shape_of(e.shape), *e.dtype);
+  file.read(e, t.data());
+  return t;
+}
+
+Value tree_of(const io::SafetensorsFile& file, Device to) {
+  std::vector<Tensor> tensors;
+  std::vector<std::string> names;
+  for (const io::TensorEntry& e : file.entries()) {
+    tensors.push_back(to_device(read_tensor(file, e), to));
+    names.push_back(e.name);
+  }
+  const auto tree = file.metadata().find(io::kTreeKey);
+  return from_file(io::unflatten(tree == file.metadata().end() ? "" : tree->second, names),
+                   tensors);
+}
+
+}  // namespace rille::bind

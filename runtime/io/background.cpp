@@ -1,0 +1,65 @@
+#include "io/background.h"
+
+#include <csignal>
+#include <utility>
+
+namespace rille::io {
+namespace {
+
+/// A thread inherits the mask of the one that makes it.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+Background::~Background() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void Background::start(std::function<void()> work) {
+  wait();
+  ended_ = false;
+  const SignalsBlocked blocked;
+  thread_ = std::thread([this, work = std::move(work)] {
+    try {
+      work();
+    } catch (...) {  // carried to the thread that asks
+      error_ = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  });
+}
+
+void Background::join() {
+  thread_.join();
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+bool Background::done() {
+  if (!thread_.joinable()) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) return false;
+  }
+  join();
+  return true;
+}
+
+void Background::wait() {
+  if (thread_.joinable()) join();
+}
+
+}  // namespace rille::io
