@@ -4,6 +4,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace rille {
 
@@ -33,6 +34,9 @@ void set_limit(int64_t bytes);
 int64_t limit();
 /// What there is to spend: the limit, or else the memory of this machine or control group.
 int64_t budget();
+
+/// "1.50 GiB": how errors say a number of bytes.
+std::string size_text(int64_t bytes);
 
 /// Makes the n-th allocation from now fail (tests); 0 turns it off.
 void fail_after(int64_t n);
