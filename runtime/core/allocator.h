@@ -1,6 +1,6 @@
 // The caching allocator of the CPU. Fresh pages are the dearest thing in a step, so blocks are
-// kept: small ones in size classes, one cache a thread; large ones in segments that ask for huge
-// pages and are split and merged. Bytes are counted here and nowhere else.
+// kept: small ones in size classes, one cache a thread; large ones in pieces of huge pages
+// (segments.h). Bytes are counted here and nowhere else.
 #pragma once
 #include <cstddef>
 #include <cstdint>
