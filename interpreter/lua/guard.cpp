@@ -18,7 +18,7 @@ void sort_out(lua_State* L, Interpreter& in, const Blame& blame) {
   } catch (Error& e) {
     if (e.op().empty()) e.op(blame.op);
     if (e.kind() == Kind::memory && e.facts().empty())
-      e.fact("owners       " + largest_owners(in, kOwners));
+      for (std::string& line : largest_owners(in, kOwners)) e.fact(std::move(line));
     diagnose(L, in, std::move(e), blame.schema, blame.args);
   } catch (const std::bad_alloc&) {
     diagnose(L, in, Error(Kind::memory, "E_OOM", "out of memory").op(blame.op), blame.schema,

@@ -37,13 +37,13 @@ class Count {
   std::vector<Holding> list_;
 };
 
-std::string mebibytes(int64_t bytes) {
-  return fmt::format("{:.2f} MiB", static_cast<double>(bytes) / 0x1p20);
+std::string line(std::string_view who, int64_t bytes) {
+  return fmt::format("held by      {}  {}", who, memory::size_text(bytes));
 }
 
-std::string shown(const Holding& h) {
-  return fmt::format("{}{}{} x {}, {}", h.gradient ? "gradients " : "", name(h.dtype),
-                     to_string(h.shape), h.count, mebibytes(h.bytes));
+std::string owner(const Holding& h) {
+  return fmt::format("{} x {}{}{}", h.count, name(h.dtype), to_string(h.shape),
+                     h.gradient ? " gradients" : "");
 }
 
 }  // namespace
@@ -58,15 +58,16 @@ std::vector<Holding> holdings(const Interpreter& in) {
   return std::move(count).sorted();
 }
 
-std::string largest_owners(const Interpreter& in, size_t n) {
+std::vector<std::string> largest_owners(const Interpreter& in, size_t n) {
   const std::vector<Holding> all = holdings(in);
   int64_t rest = memory::allocated();
-  std::string text;
+  std::vector<std::string> lines;
   for (size_t i = 0; i < all.size() && i < n; ++i) {
     rest -= all[i].bytes;
-    text += shown(all[i]) + "; ";
+    lines.push_back(line(owner(all[i]), all[i].bytes));
   }
-  return text + "others and the tape " + mebibytes(std::max<int64_t>(rest, 0));
+  if (rest > 0) lines.push_back(line("others and the tape", rest));
+  return lines;
 }
 
 }  // namespace rille::lua

@@ -22,7 +22,8 @@ struct Holding {
 
 /// The largest first. Memory that several tensors share counts once, for one of them.
 std::vector<Holding> holdings(const Interpreter& in);
-/// "f32[1024, 1024] x 12 48.00 MiB, ...": the `n` largest and what the tape and others hold.
-std::string largest_owners(const Interpreter& in, size_t n);
+/// Lines for an error: "held by      12 x f32[1024, 1024]  48.00 MiB", the `n` largest and the
+/// rest.
+std::vector<std::string> largest_owners(const Interpreter& in, size_t n);
 
 }  // namespace rille::lua

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/fail.h"
 #include "core/machine_memory.h"
 #include "core/segments.h"
 
@@ -150,6 +151,14 @@ int64_t limit() { return max_bytes; }
 int64_t budget() {
   static const int64_t machine = machine_memory();
   return max_bytes > 0 ? max_bytes.load() : machine;
+}
+std::string size_text(int64_t bytes) {
+  constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  if (bytes < 1024) return fmt::format("{} {}", bytes, units[0]);
+  double n = static_cast<double>(bytes);
+  int unit = 0;
+  for (; n >= 1024 && unit < 5; ++unit) n /= 1024;
+  return fmt::format("{:.2f} {}", n, units[unit]);
 }
 void fail_after(int64_t n) { fail_in = n; }
 

@@ -1,9 +1,10 @@
 // The caching allocator of the CPU. Fresh pages are the dearest thing in a step, so blocks are
-// kept: small ones in size classes, one cache a thread; large ones in segments that ask for huge
-// pages and are split and merged. Bytes are counted here and nowhere else.
+// kept: small ones in size classes, one cache a thread; large ones in pieces of huge pages
+// (segments.h). Bytes are counted here and nowhere else.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace rille {
 
@@ -33,6 +34,9 @@ void set_limit(int64_t bytes);
 int64_t limit();
 /// What there is to spend: the limit, or else the memory of this machine or control group.
 int64_t budget();
+
+/// "1.50 GiB": how errors say a number of bytes.
+std::string size_text(int64_t bytes);
 
 /// Makes the n-th allocation from now fail (tests); 0 turns it off.
 void fail_after(int64_t n);

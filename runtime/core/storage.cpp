@@ -16,19 +16,14 @@ Storage::~Storage() {
 namespace {
 
 Error out_of_memory(int64_t bytes) {
-  const auto mebibytes = [](int64_t n) {
-    return fmt::format("{:.2f} MiB", static_cast<double>(n) / 0x1p20);
-  };
   const MemoryStats now = memory::stats();
   const int64_t most = memory::limit();
   const bool budget = most > 0 && now.allocated + bytes > most;
   return fail(Kind::memory, budget ? "E_OOM_BUDGET" : "E_OOM",
-              "out of memory asking {} (in use {}, {} {})", mebibytes(bytes),
-              mebibytes(now.allocated), budget ? "limit" : "reserved",
-              mebibytes(budget ? most : now.reserved))
-      .hint(
-          "make batches smaller, use rille.no_grad where no gradient is wanted, or free tensors "
-          "with rille.scope");
+              "out of memory asking {} (in use {}, {} {})", memory::size_text(bytes),
+              memory::size_text(now.allocated), budget ? "limit" : "reserved",
+              memory::size_text(budget ? most : now.reserved))
+      .hint("make batches smaller; rille.no_grad keeps no tape, rille.scope frees at its end");
 }
 
 }  // namespace
