@@ -34,6 +34,15 @@ void remember_interpreter(lua_State* L, Interpreter& in) {
   in.modes_of = L;
 }
 
+namespace {
+
+/// A coroutine's flags, with those of the whole interpreter as they are now.
+uint32_t with_shared(uint32_t own, uint32_t now) {
+  return (own & ~kDeterministic) | (now & kDeterministic);
+}
+
+}  // namespace
+
 void switch_modes(lua_State* L, Interpreter& in) {
   luaL_checkstack(L, 8, "rille");
   lua_rawgetp(L, LUA_REGISTRYINDEX, &kModesKey);
@@ -46,7 +55,8 @@ void switch_modes(lua_State* L, Interpreter& in) {
   in.modes_of = L;
   lua_pushthread(L);
   if (lua_rawget(L, -2) == LUA_TNUMBER)
-    in.context.flags = static_cast<uint32_t>(lua_tointegerx(L, -1, nullptr));
+    in.context.flags =
+        with_shared(static_cast<uint32_t>(lua_tointegerx(L, -1, nullptr)), in.context.flags);
   lua_pop(L, 2);
 }
 
@@ -75,7 +85,7 @@ KeptModes::~KeptModes() {
     return;
   }
   in_.modes_of = L;
-  in_.context.flags = flags_;
+  in_.context.flags = with_shared(flags_, in_.context.flags);
 }
 
 }  // namespace rille::lua

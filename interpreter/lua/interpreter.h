@@ -100,7 +100,8 @@ class Entered {
   Context* before_;
 };
 
-/// Modes (grad, inference, ...) belong to the coroutine: called where another one may be running.
+/// Modes (grad, inference, ...) belong to the coroutine, but for deterministic mode, which is the
+/// interpreter's: called where another one may be running.
 /// May raise for want of memory.
 void switch_modes(lua_State* L, Interpreter& in);
 inline void follow_coroutine(lua_State* L, Interpreter& in) {

@@ -143,8 +143,10 @@ Outcome max_pool(Dice& dice) {
 }
 
 Outcome avg_pool(Dice& dice) {
-  const Pool p = choose(dice);
+  Pool p = choose(dice);
   const bool whole = dice.one_in(5);
+  if (whole) p.divisor = 0;  // a quotient by less than the count may not fit
+
   const DType d = whole ? dice.any_of({DType::i64, DType::i32, DType::i8}) : dice.float_type();
   const int64_t out = product(p.out), in = product(p.in);
   const Array x = input(dice, d, p.planes * in), dy = input(dice, d, p.planes * out);

@@ -153,7 +153,10 @@ double unit_roundoff(DType d) { return is_float(d) ? float_info(d).eps / 2 : 0; 
 
 Want rounded(DType d, double value, double roundings, double size, DType compute) {
   double slack = roundings * unit_roundoff(compute) * size;
-  if (d != compute) slack += (std::fabs(value) + slack) * unit_roundoff(d);
+  if (d != compute) {
+    slack += (std::fabs(value) + slack) * unit_roundoff(d);
+    if (is_float(d)) slack += float_info(d).smallest_subnormal / 2;
+  }
   for (const DType t : {d, compute})
     if (is_float(t)) slack += roundings * float_info(t).smallest_subnormal;
   return {value, slack};
