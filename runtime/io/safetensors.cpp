@@ -24,7 +24,9 @@ Error torn(fmt::format_string<A...> text, A&&... args) {
   return fail(Kind::data, "E_CKPT_TORN", text, std::forward<A>(args)...);
 }
 
+// In lower case only, as we write it: then a flipped bit that spells the same number is seen, too.
 std::optional<uint32_t> parse_crc(std::string_view text) {
+  if (text.find_first_of("ABCDEF") != text.npos) return std::nullopt;
   uint32_t crc = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), crc, 16);
   if (text.size() != 8 || error != std::errc() || end != text.data() + 8) return std::nullopt;

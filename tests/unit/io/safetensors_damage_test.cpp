@@ -1,4 +1,4 @@
-// Our own files damaged: every byte flipped, every length cut. Either the same values, or an error.
+// Our own files damaged: every byte flipped, every length cut. Always an error.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,10 +55,7 @@ bool is_typed(const std::string& code) { return code == "E_FORMAT" || code == "E
 TEST_CASE("damage: every byte of a file, flipped in every bit and set to common values", "[io]") {
   TempDir dir;
   write_sample(dir / "f");
-  const std::string good = read_text(dir / "f"), said = content(dir / "f");
-  const size_t data_start =
-      8 + static_cast<unsigned char>(good[0]) + 256u * static_cast<unsigned char>(good[1]);
-  int unseen = 0;
+  const std::string good = read_text(dir / "f");
   for (size_t at = 0; at < good.size(); ++at) {
     std::vector<char> changes;
     for (int bit = 0; bit < 8; ++bit) changes.push_back(static_cast<char>(good[at] ^ (1 << bit)));
@@ -68,19 +65,11 @@ TEST_CASE("damage: every byte of a file, flipped in every bit and set to common 
       std::string bad = good;
       bad[at] = c;
       put_file(dir / "bad", bad);
-      std::string got;
-      const std::string code = code_of([&] { got = content(dir / "bad"); });
+      const std::string code = code_of([&] { content(dir / "bad"); });
       INFO("byte " << at << " of " << good.size() << " is " << int(c) << ", code " << code);
-      if (code.empty()) {
-        ++unseen;
-        REQUIRE(at < data_start);  // in the data nothing passes
-        REQUIRE(got == said);
-      } else {
-        REQUIRE(is_typed(code));
-      }
+      REQUIRE(is_typed(code));
     }
   }
-  CHECK(unseen <= 8);  // the case of the header checksum's own digits
 }
 
 TEST_CASE("damage: every length that a file can be cut to", "[io]") {
@@ -197,5 +186,5 @@ void kill_savers(int rounds) {
 
 }  // namespace
 
-TEST_CASE("damage: savers killed in the middle", "[io]") { kill_savers(40); }
+TEST_CASE("damage: savers killed in the middle", "[io]") { kill_savers(50); }
 TEST_CASE("damage: thousands of savers killed in the middle", "[io][slow]") { kill_savers(5000); }
