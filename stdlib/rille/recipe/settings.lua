@@ -10,7 +10,6 @@ local standard = {
   seed = { type = "integer", default = 0, help = "of all random numbers" },
   device = { type = "string", default = "auto", help = "cpu, cuda:1; auto: cuda if there is one" },
   threads = { type = "integer", min = 1, help = "CPU threads" },
-  deterministic = { type = "boolean", default = false, help = "the same bits for any threads" },
   accumulate = { type = "integer", min = 1, help = "batches a step" },
   clip = { type = "number", min = 0, help = "largest norm of the gradients" },
   out = { type = "path", help = "run folder; runs/<name>-<date>-<time> without" },
