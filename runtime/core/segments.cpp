@@ -44,7 +44,10 @@ void* Segments::take(size_t bytes) {
     it->second.bytes = bytes;
     if (rest != pieces_.end()) release(rest);
     in_use_ += bytes;
-    if (lately_.note(bytes, in_use_)) shrink(bound());
+    if (lately_.note(bytes, in_use_)) {
+      refused_ = false;
+      shrink(bound());
+    }
     return at;
   } catch (const std::bad_alloc&) {
     return nullptr;
@@ -56,6 +59,7 @@ void Segments::give(void* block) noexcept {
   const auto it = pieces_.find(static_cast<char*>(block));
   in_use_ -= it->second.bytes;
   release(it);
+  if (refused_) shrink(bound());
 }
 
 void Segments::trim() noexcept {
@@ -104,6 +108,7 @@ bool Segments::grow(size_t bytes) {
   const size_t most = std::max(bound(), in_use_ + want);
   if (reserved_ + want > most) shrink(most - want);
   char* at = map(want);
+  refused_ = refused_ || !at;
   if (!at) return false;
   try {
     release(add(at, want));
@@ -121,7 +126,8 @@ char* Segments::map(size_t bytes) {
     void* raw = mmap(at, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return raw == MAP_FAILED ? nullptr : static_cast<char*>(raw);
   };
-  char* hint = pieces_.empty() ? nullptr : down(pieces_.begin()->first, kHuge) - bytes;
+  char* lowest = pieces_.empty() ? nullptr : down(pieces_.begin()->first, kHuge);
+  char* hint = bytes < reinterpret_cast<uintptr_t>(lowest) ? lowest - bytes : nullptr;
   char* at = ask(hint, bytes);
   if (at && at != up(at, kHuge)) {
     munmap(at, bytes);

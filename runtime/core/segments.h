@@ -53,13 +53,17 @@ class Segments {
   char* map(size_t bytes);
   void shrink(size_t to) noexcept;
   void give_back(Pieces::iterator it) noexcept;
-  size_t bound() const { return lately_.most() + lately_.most() / 16 + kSlack; }
+  size_t bound() const {
+    if (refused_) return in_use_ + kSlack;
+    return lately_.most() + lately_.most() / 16 + kSlack;
+  }
 
   static constexpr size_t kSlack = size_t{32} << 20;
   mutable std::mutex mutex_;
   Pieces pieces_;
   Free free_;
   size_t reserved_ = 0, in_use_ = 0;
+  bool refused_ = false;  // by the system, in this epoch: others need what we would keep
   Lately lately_;
 };
 

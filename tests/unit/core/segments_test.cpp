@@ -125,6 +125,15 @@ TEST_CASE("what can't be had is null, and nothing is lost", "[segments]") {
   segments.give(block);
 }
 
+TEST_CASE("where the system has refused, what is freed goes back", "[segments]") {
+  Segments segments;
+  void* block = segments.take(256 * kMiB);
+  CHECK(segments.take(size_t{1} << 60) == nullptr);
+  CHECK(segments.reserved() == 256 * kMiB);
+  segments.give(block);
+  CHECK(segments.reserved() <= 32 * kMiB);
+}
+
 TEST_CASE("the most in use lately covers this epoch and the one before", "[segments]") {
   Lately lately;
   CHECK(lately.most() == 0);
