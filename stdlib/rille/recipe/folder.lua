@@ -120,7 +120,10 @@ function Folder:save(run, step)
   return not self.background and path or nil
 end
 
+-- Lets a save in the background end first: the lock is for it, too.
 function Folder:close()
+  local ok, err = pcall(self.finished, self, true)
+  if not ok then io.stderr:write(("the last save failed: %s\n"):format(tostring(err))) end
   if self.metrics then self.metrics:close() end
   self.metrics = nil
   self.lock:release()
