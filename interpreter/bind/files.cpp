@@ -109,29 +109,64 @@ void save(Call& c) {
   });
 }
 
-Tensor read_tensor(const io::SafetensorsFile& file, const io::TensorEntry& e) {
+void check_format(const io::SafetensorsFile& file, const io::TensorEntry& e) {
   if (!e.dtype)
     throw dtype_error("'{}' in '{}' has the format {}, which Rille has none of", e.name,
                       file.path(), e.tag);
+}
+
+Tensor read_tensor(const io::SafetensorsFile& file, const io::TensorEntry& e) {
+  check_format(file, e);
   const Tensor t = Tensor::empty(shape_of(e.shape), *e.dtype);
   file.read(e, t.data());
   return t;
 }
 
-// rille.load(path, { device })
+// The entry's bytes in the file's own pages; nothing where they can't be used in place.
+Tensor map_tensor(io::SafetensorsFile& file, const io::TensorEntry& e) {
+  if (e.nbytes == 0 || e.dtype == DType::boolean || e.offset % size_of(*e.dtype) != 0) return {};
+  auto bytes = std::make_unique<std::shared_ptr<std::byte>>(file.map(e));
+  const auto release = [](void* p) { delete static_cast<std::shared_ptr<std::byte>*>(p); };
+  Tensor t(new TensorImpl);
+  TensorImpl& i = *t.impl();
+  i.dtype = *e.dtype;
+  i.shape = shape_of(e.shape);
+  i.strides = contiguous_strides(i.shape);
+  i.numel = checked_numel(i.shape, size_of(i.dtype));
+  i.storage = adopt_storage(bytes->get(), e.nbytes, release, bytes.get());
+  (void)bytes.release();  // the storage's now
+  return t;
+}
+
+std::vector<Tensor> read_tensors(io::SafetensorsFile& file, bool mapped) {
+  using Target = io::SafetensorsFile::Target;
+  std::vector<Tensor> tensors;
+  std::vector<Target> in_place, copied;
+  for (const io::TensorEntry& e : file.entries()) {
+    check_format(file, e);
+    Tensor t = mapped ? map_tensor(file, e) : Tensor();
+    auto& list = t ? in_place : copied;
+    if (!t) t = Tensor::empty(shape_of(e.shape), *e.dtype);
+    list.push_back({&e, t.data()});
+    tensors.push_back(std::move(t));
+  }
+  file.read_all(copied);
+  file.verify_mapped(in_place);
+  return tensors;
+}
+
+// rille.load(path, { device, mmap })
 void load(Call& c) {
   named("load", [&] {
     const std::string path = c.string(1, "path");
     c.only(2, {"device", "mmap", "map_device", "strict"});
     const auto device = c.text_option(2, "device");
     const Device to = device ? device_of(*device) : Device{};
-    const io::SafetensorsFile file(path);
-    std::vector<Tensor> tensors;
+    io::SafetensorsFile file(path);
+    std::vector<Tensor> tensors = read_tensors(file, c.flag_option(2, "mmap"));
+    for (Tensor& t : tensors) t = to_device(t, to);
     std::vector<std::string> names;
-    for (const io::TensorEntry& e : file.entries()) {
-      tensors.push_back(to_device(read_tensor(file, e), to));
-      names.push_back(e.name);
-    }
+    for (const io::TensorEntry& e : file.entries()) names.push_back(e.name);
     const auto tree = file.metadata().find(io::kTreeKey);
     c.give(from_file(io::unflatten(tree == file.metadata().end() ? "" : tree->second, names),
                      tensors));
