@@ -1,5 +1,8 @@
 #include "interpreter/bind/file_values.h"
 
+#include <memory>
+#include <utility>
+
 #include "core/fail.h"
 #include "io/nested.h"
 #include "ops/cast.h"
@@ -65,22 +68,61 @@ Snapshot snapshot_of(const Value& root, bool own) {
   return now;
 }
 
-Tensor read_tensor(const io::SafetensorsFile& file, const io::TensorEntry& e) {
+namespace {
+
+void check_format(const io::SafetensorsFile& file, const io::TensorEntry& e) {
   if (!e.dtype)
     throw dtype_error("'{}' in '{}' has the format {}, which Rille has none of", e.name,
                       file.path(), e.tag);
+}
+
+// The entry's bytes in the file's own pages; nothing where they can't be used in place.
+Tensor map_tensor(io::SafetensorsFile& file, const io::TensorEntry& e) {
+  if (e.nbytes == 0 || e.dtype == DType::boolean || e.offset % size_of(*e.dtype) != 0) return {};
+  auto bytes = std::make_unique<std::shared_ptr<std::byte>>(file.map(e));
+  const auto release = [](void* p) { delete static_cast<std::shared_ptr<std::byte>*>(p); };
+  Tensor t(new TensorImpl);
+  TensorImpl& i = *t.impl();
+  i.dtype = *e.dtype;
+  i.shape = shape_of(e.shape);
+  i.strides = contiguous_strides(i.shape);
+  i.numel = checked_numel(i.shape, size_of(i.dtype));
+  i.storage = adopt_storage(bytes->get(), e.nbytes, release, bytes.get());
+  (void)bytes.release();  // the storage's now
+  return t;
+}
+
+std::vector<Tensor> read_tensors(io::SafetensorsFile& file, bool mapped) {
+  using Target = io::SafetensorsFile::Target;
+  std::vector<Tensor> tensors;
+  std::vector<Target> in_place, copied;
+  for (const io::TensorEntry& e : file.entries()) {
+    check_format(file, e);
+    Tensor t = mapped ? map_tensor(file, e) : Tensor();
+    auto& list = t ? in_place : copied;
+    if (!t) t = Tensor::empty(shape_of(e.shape), *e.dtype);
+    list.push_back({&e, t.data()});
+    tensors.push_back(std::move(t));
+  }
+  file.read_all(copied);
+  file.verify_mapped(in_place);
+  return tensors;
+}
+
+}  // namespace
+
+Tensor read_tensor(const io::SafetensorsFile& file, const io::TensorEntry& e) {
+  check_format(file, e);
   const Tensor t = Tensor::empty(shape_of(e.shape), *e.dtype);
   file.read(e, t.data());
   return t;
 }
 
-Value tree_of(const io::SafetensorsFile& file, Device to) {
-  std::vector<Tensor> tensors;
+Value tree_of(io::SafetensorsFile& file, Device to, bool mapped) {
+  std::vector<Tensor> tensors = read_tensors(file, mapped);
+  for (Tensor& t : tensors) t = to_device(t, to);
   std::vector<std::string> names;
-  for (const io::TensorEntry& e : file.entries()) {
-    tensors.push_back(to_device(read_tensor(file, e), to));
-    names.push_back(e.name);
-  }
+  for (const io::TensorEntry& e : file.entries()) names.push_back(e.name);
   const auto tree = file.metadata().find(io::kTreeKey);
   return from_file(io::unflatten(tree == file.metadata().end() ? "" : tree->second, names),
                    tensors);

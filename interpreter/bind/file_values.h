@@ -27,7 +27,8 @@ struct Snapshot {
 Snapshot snapshot_of(const Value& root, bool own);
 
 Tensor read_tensor(const io::SafetensorsFile& file, const io::TensorEntry& e);
-/// The whole file as the table that was saved.
-Value tree_of(const io::SafetensorsFile& file, Device to);
+/// The whole file as the table that was saved. `mapped`: tensors use the file's pages where they
+/// can.
+Value tree_of(io::SafetensorsFile& file, Device to, bool mapped);
 
 }  // namespace rille::bind

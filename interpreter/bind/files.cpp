@@ -47,14 +47,15 @@ void save(Call& c) {
   });
 }
 
-// rille.load(path, { device })
+// rille.load(path, { device, mmap })
 void load(Call& c) {
   named("load", [&] {
     const std::string path = c.string(1, "path");
     c.only(2, {"device", "mmap", "map_device", "strict"});
     const auto device = c.text_option(2, "device");
     const Device to = device ? device_of(*device) : Device{};
-    c.give(tree_of(io::SafetensorsFile(path), to));
+    io::SafetensorsFile file(path);
+    c.give(tree_of(file, to, c.flag_option(2, "mmap")));
   });
 }
 

@@ -48,14 +48,16 @@ RILLE_HD inline double unit_double(uint32_t first, uint32_t second) {
 }
 
 namespace philox_detail {
-// Alternating power series in r^2, from the last coefficient to the first.
+// Alternating power series in r^2, from the last coefficient to the first. f32 has no bits for the
+// last three: they are below 2^-28 of the sum up to r = pi/4.
 template <class A, int n>
 RILLE_HD inline A series(const double (&c)[n], A square) {
-  A sum = static_cast<A>(c[n - 1]);
+  constexpr int terms = sizeof(A) == sizeof(float) ? n - 3 : n;
+  A sum = static_cast<A>(c[terms - 1]);
 #if defined(__GNUC__)
 #pragma GCC unroll 10
 #endif
-  for (int i = n - 2; i >= 0; --i) sum = static_cast<A>(c[i]) - sum * square;
+  for (int i = terms - 2; i >= 0; --i) sum = static_cast<A>(c[i]) - sum * square;
   return sum;
 }
 }  // namespace philox_detail

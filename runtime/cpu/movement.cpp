@@ -4,12 +4,13 @@
 #include <cstring>
 
 #include "core/threads.h"
+#include "cpu/turn.h"
 
 namespace rille::cpu {
 namespace {
 
-constexpr int64_t kGrain = 1 << 15;  // elements a thread takes at least
-constexpr int64_t kBlock = 32;       // side of a block that turns rows into columns
+constexpr int64_t kGrain = 1 << 15;    // elements a thread takes at least
+constexpr int64_t kBlock = kTurnRows;  // rows of a band that turns rows into columns
 
 // Dims in the order of the target's memory, merged where both sides allow it.
 struct Plan {
@@ -70,14 +71,17 @@ void copy_row(U* to, int64_t step, const U* from, int64_t stride, int64_t n) {
 
 // The last two dims of `p`, target steps (a, b), source strides (1, c).
 template <class U>
-void copy_turned(U* to, const U* from, const Plan& p, int64_t first, int64_t end) {
+void copy_turned(U* to, const U* from, const Plan& p, int64_t first, int64_t end,
+                 bool past_caches) {
   const int last = p.sizes.size() - 1;
   const int64_t cols = p.sizes[last], a = p.to[last - 1], b = p.to[last], c = p.from[last];
-  for (int64_t i = first; i < end; i += kBlock)
-    for (int64_t j = 0; j < cols; j += kBlock)
-      for (int64_t r = i; r < std::min(i + kBlock, end); ++r)
-        for (int64_t s = j; s < std::min(j + kBlock, cols); ++s)
-          to[r * a + s * b] = from[r + s * c];
+  if (b == 1)
+    return turn(Turn<U>{to + first * a, from + first, end - first, cols, a, c, past_caches});
+  constexpr int64_t side = 32;
+  for (int64_t i = first; i < end; i += side)
+    for (int64_t j = 0; j < cols; j += side)
+      for (int64_t r = i; r < std::min(i + side, end); ++r)
+        for (int64_t s = j; s < std::min(j + side, cols); ++s) to[r * a + s * b] = from[r + s * c];
 }
 
 template <class U>
@@ -88,6 +92,7 @@ void run(Plan p, U* to, const U* from, int64_t total) {
   const Dims to_steps(p.to.begin(), p.to.begin() + outer),
       from_steps(p.from.begin(), p.from.begin() + outer);
   const int last = p.sizes.size() - 1;
+  const bool past_caches = total * static_cast<int64_t>(sizeof(U)) >= kPastCaches;
   // Pieces: a row, or a band of kBlock rows of the turned plane, of one outer index.
   const int64_t row = p.sizes[last] * (turned ? kBlock : 1);
   const int64_t bands = turned ? (p.sizes[last - 1] + kBlock - 1) / kBlock : 1;
@@ -99,7 +104,7 @@ void run(Plan p, U* to, const U* from, int64_t total) {
       const U* f = from + walk.offset[1];
       if (turned) {
         const int64_t first = i % bands * kBlock;
-        copy_turned(t, f, p, first, std::min(first + kBlock, p.sizes[last - 1]));
+        copy_turned(t, f, p, first, std::min(first + kBlock, p.sizes[last - 1]), past_caches);
       } else {
         copy_row(t, p.to[last], f, p.from[last], p.sizes[last]);
       }

@@ -126,6 +126,21 @@ void AtomicFile::write(const void* data, size_t bytes) {
   }
 }
 
+// Nothing is discarded here, where other threads may be writing: the destructor does it.
+void AtomicFile::write_at(const void* data, size_t bytes, uint64_t offset) {
+  const char* from = static_cast<const char*>(data);
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t n =
+        ::pwrite(fd_.get(), from + done, bytes - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_io("write", path_, errno);
+    done += static_cast<size_t>(n);
+  }
+  // A hint, whose failure means nothing: the sync at the end then finds most of it done.
+  (void)::sync_file_range(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                          SYNC_FILE_RANGE_WRITE);
+}
+
 void AtomicFile::commit() {
   if (!fd_) throw internal_error("'{}' is committed twice", shown(path_));
   if (::fchmod(fd_.get(), file_mode()) != 0) fail_and_discard("set the mode of", errno);

@@ -10,7 +10,10 @@ namespace rille::io {
 /// Checksum of the bytes; pass the result of the part before to go on from there.
 uint32_t crc32c(const void* data, size_t bytes, uint32_t before = 0);
 
-/// The same from tables alone; for processors without the instruction, and for tests.
+/// Of two parts from the sum of each: parts can be summed side by side, and joined.
+uint32_t crc32c_join(uint32_t first, uint32_t second, uint64_t second_bytes);
+
+/// crc32c from tables alone; for processors without the instruction, and for tests.
 uint32_t crc32c_tables(const void* data, size_t bytes, uint32_t before = 0);
 
 }  // namespace rille::io

@@ -67,6 +67,8 @@ class AtomicFile {
   /// Asks the file system for the room now, so that a full disk is noticed before the writing.
   void reserve(uint64_t bytes);
   void write(const void* data, size_t bytes);
+  /// Anywhere in the file, from any thread; asks the disk to begin with it.
+  void write_at(const void* data, size_t bytes, uint64_t offset);
   void write(std::string_view text) { write(text.data(), text.size()); }
   void commit();
 

@@ -1,6 +1,7 @@
 #include "io/safetensors.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <numeric>
 
 #include "core/fail.h"
+#include "core/threads.h"
 #include "io/crc32c.h"
 #include "io/json.h"
 #include "io/safetensors_header.h"
@@ -18,6 +20,7 @@ namespace rille::io {
 namespace {
 
 constexpr size_t kPiece = size_t{4} << 20;
+constexpr uint64_t kShare = uint64_t{1} << 20;  // of a tensor that a thread takes at a time
 
 template <class... A>
 Error torn(fmt::format_string<A...> text, A&&... args) {
@@ -57,18 +60,31 @@ std::string read_header(const InputFile& file, const SafetensorsLimits& limits) 
   return text;
 }
 
+// Brings mapped pages in with one call instead of a fault for every few of them. A file that became
+// shorter is an error here, where looking at its pages would kill the process.
+void make_present([[maybe_unused]] const InputFile& file, [[maybe_unused]] const char* from,
+                  [[maybe_unused]] size_t bytes) {
+#if defined(MADV_POPULATE_READ)
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t first = reinterpret_cast<uintptr_t>(from) / page * page;
+  const size_t length = reinterpret_cast<uintptr_t>(from) + bytes - first;
+  if (::madvise(reinterpret_cast<void*>(first), length, MADV_POPULATE_READ) == 0) return;
+  if (errno == EFAULT || errno == EIO) fail_io("read", file.path(), EIO);
+#endif
+}
+
 }  // namespace
 
 class SafetensorsFile::Mapping {
  public:
-  Mapping(const InputFile& file) : bytes_(file.size()) {
-    data_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, file.fd(), 0);
+  explicit Mapping(const InputFile& file) : bytes_(file.size()) {
+    data_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.fd(), 0);
     if (data_ == MAP_FAILED) fail_io("map", file.path(), errno);
   }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
   ~Mapping() { ::munmap(data_, bytes_); }
-  const std::byte* at(uint64_t offset) const { return static_cast<std::byte*>(data_) + offset; }
+  std::byte* at(uint64_t offset) const { return static_cast<std::byte*>(data_) + offset; }
 
  private:
   void* data_;
@@ -162,18 +178,81 @@ void SafetensorsFile::read_raw(const TensorEntry& entry, void* dst) const {
   check(entry, crc);
 }
 
-void SafetensorsFile::read(const TensorEntry& entry, void* dst) const {
+namespace {
+
+void check_dtype(const InputFile& file, const TensorEntry& entry) {
   if (!entry.dtype)
-    throw dtype_error("'{}' tensor '{}' is {}, which has no dtype here", shown(path()),
+    throw dtype_error("'{}' tensor '{}' is {}, which has no dtype here", shown(file.path()),
                       shown(entry.name), entry.tag);
-  read_raw(entry, dst);
+}
+
+void make_booleans(const TensorEntry& entry, void* data) {
   if (*entry.dtype != DType::boolean) return;
-  auto* bytes = static_cast<uint8_t*>(dst);
+  auto* bytes = static_cast<uint8_t*>(data);
   for (uint64_t i = 0; i < entry.nbytes; ++i) bytes[i] = bytes[i] != 0;
 }
 
+}  // namespace
+
+void SafetensorsFile::read(const TensorEntry& entry, void* dst) const {
+  check_dtype(file_, entry);
+  read_raw(entry, dst);
+  make_booleans(entry, dst);
+}
+
+/// Calls sum_of(target, first byte, bytes) for all pieces of all targets, side by side, and holds
+/// the joined sums against the stored ones.
+template <class F>
+void SafetensorsFile::check_pieces(std::span<const Target> targets, F&& sum_of) const {
+  struct Piece {
+    const Target* target;
+    uint64_t at;
+    size_t bytes;
+    uint32_t crc;
+  };
+  std::vector<Piece> pieces;
+  for (const Target& t : targets)
+    for (uint64_t at = 0; at < t.entry->nbytes; at += kShare)
+      pieces.push_back({&t, at, std::min(kShare, t.entry->nbytes - at), 0});
+  parallel_for(static_cast<int64_t>(pieces.size()), 1, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+      pieces[i].crc = sum_of(*pieces[i].target, pieces[i].at, pieces[i].bytes);
+  });
+  if (!checksummed()) return;
+  auto piece = pieces.begin();
+  for (const Target& t : targets) {
+    uint32_t crc = 0;
+    for (; piece != pieces.end() && piece->target == &t; ++piece)
+      crc = crc32c_join(crc, piece->crc, piece->bytes);
+    check(*t.entry, crc);
+  }
+}
+
+void SafetensorsFile::read_all(std::span<const Target> targets) const {
+  for (const Target& t : targets) check_dtype(file_, *t.entry);
+  check_pieces(targets, [&](const Target& t, uint64_t at, size_t bytes) {
+    char* to = static_cast<char*>(t.data) + at;
+    file_.read_exact(to, bytes, t.entry->offset + at);
+    return checksummed() ? crc32c(to, bytes) : 0;
+  });
+  for (const Target& t : targets) make_booleans(*t.entry, t.data);
+}
+
+std::shared_ptr<std::byte> SafetensorsFile::map(const TensorEntry& entry) {
+  if (!mapping_) mapping_ = std::make_shared<Mapping>(file_);
+  return {mapping_, mapping_->at(entry.offset)};
+}
+
+void SafetensorsFile::verify_mapped(std::span<const Target> targets) const {
+  check_pieces(targets, [&](const Target& t, uint64_t at, size_t bytes) {
+    const char* from = static_cast<const char*>(t.data) + at;
+    make_present(file_, from, bytes);
+    return checksummed() ? crc32c(from, bytes) : 0;
+  });
+}
+
 const std::byte* SafetensorsFile::view(const TensorEntry& entry) {
-  if (!mapping_) mapping_ = std::make_unique<Mapping>(file_);
+  if (!mapping_) mapping_ = std::make_shared<Mapping>(file_);
   const std::byte* data = mapping_->at(entry.offset);
   if (checksummed()) check(entry, crc32c(data, entry.nbytes));
   return data;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,18 @@ class SafetensorsFile {
   /// Fills dst (entry.nbytes bytes) and verifies; E_DTYPE where we have no such format. Booleans
   /// arrive as 0 and 1.
   void read(const TensorEntry& entry, void* dst) const;
+  /// The same for many, on all threads.
+  struct Target {
+    const TensorEntry* entry;
+    void* data;
+  };
+  void read_all(std::span<const Target> targets) const;
+  /// The bytes of an entry in place, as long as the pointer lives: pages come from the file when
+  /// they are looked at, and become the process's own when they are written. Not verified yet. They
+  /// are aligned as the file has them; a file that is cut short later kills the process (SIGBUS).
+  std::shared_ptr<std::byte> map(const TensorEntry& entry);
+  /// Verifies what map gave, on all threads. E_IO where the file has become shorter.
+  void verify_mapped(std::span<const Target> targets) const;
   /// The bytes as they are, for formats that we have not; verified too.
   void read_raw(const TensorEntry& entry, void* dst) const;
   /// The bytes in place, through a private mapping made at the first call and kept as long as this
@@ -67,6 +80,8 @@ class SafetensorsFile {
 
  private:
   class Mapping;
+  template <class F>
+  void check_pieces(std::span<const Target> targets, F&& sum_of) const;
   void index_names();
   void read_checksums(Metadata& metadata);
   void check(const TensorEntry& entry, uint32_t crc) const;
@@ -76,7 +91,7 @@ class SafetensorsFile {
   std::vector<uint32_t> by_name_;  // positions in entries_, sorted by name
   Metadata metadata_;
   std::vector<uint32_t> checksums_;  // one for each entry, or none at all
-  std::unique_ptr<Mapping> mapping_;
+  std::shared_ptr<Mapping> mapping_;
 };
 
 struct TensorItem {

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "core/fail.h"
+#include "core/threads.h"
 #include "io/crc32c.h"
 #include "io/json.h"
 #include "io/layout.h"
@@ -75,14 +76,43 @@ std::vector<TensorEntry> lay_out(const std::vector<const TensorItem*>& items,
   return entries;
 }
 
+/// Sums of 0 stand in until the bytes were written: the header's length doesn't depend on them.
 void add_checksums(Metadata& metadata, const std::vector<TensorEntry>& entries,
-                   const std::vector<const TensorItem*>& items) {
+                   const std::vector<uint32_t>& crcs) {
   Table sums;
-  for (size_t i = 0; i < items.size(); ++i)
-    sums.fields.emplace(entries[i].name,
-                        fmt::format("{:08x}", crc32c(items[i]->data, entries[i].nbytes)));
+  for (size_t i = 0; i < entries.size(); ++i)
+    sums.fields.emplace(entries[i].name, fmt::format("{:08x}", crcs[i]));
   metadata[std::string(kChecksumsKey)] = dump_json(sums);
+  metadata.erase(std::string(kHeaderChecksumKey));
   metadata[std::string(kHeaderChecksumKey)] = fmt::format("{:08x}", header_crc(entries, metadata));
+}
+
+/// Writes the tensors behind each other from byte `start` on, on all threads: while one sums up its
+/// share, another writes. Gives their checksums.
+std::vector<uint32_t> write_data(AtomicFile& file, uint64_t start,
+                                 const std::vector<const TensorItem*>& items,
+                                 const std::vector<TensorEntry>& entries, bool sum_up) {
+  struct Share {
+    size_t item;
+    uint64_t at, bytes;
+    uint32_t crc = 0;
+  };
+  constexpr uint64_t kShare = uint64_t{4} << 20;
+  std::vector<Share> shares;
+  for (size_t i = 0; i < entries.size(); ++i)
+    for (uint64_t at = 0; at < entries[i].nbytes; at += kShare)
+      shares.push_back({i, at, std::min(kShare, entries[i].nbytes - at)});
+  parallel_for(static_cast<int64_t>(shares.size()), 1, [&](int64_t begin, int64_t end) {
+    for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k) {
+      Share& s = shares[k];
+      const char* from = static_cast<const char*>(items[s.item]->data) + s.at;
+      if (sum_up) s.crc = crc32c(from, s.bytes);
+      file.write_at(from, s.bytes, start + entries[s.item].offset + s.at);
+    }
+  });
+  std::vector<uint32_t> crcs(entries.size(), 0);
+  for (const Share& s : shares) crcs[s.item] = crc32c_join(crcs[s.item], s.crc, s.bytes);
+  return crcs;
 }
 
 std::string header_text(const std::vector<TensorEntry>& entries, const Metadata& metadata) {
@@ -127,8 +157,8 @@ void write_safetensors(const std::string& path, const std::vector<TensorItem>& i
     check_text("metadata", key, path);
     check_text("metadata", value, path);
   }
-  if (options.checksums) add_checksums(all, entries, order);
-  const std::string header = header_text(entries, all);
+  if (options.checksums) add_checksums(all, entries, std::vector<uint32_t>(entries.size(), 0));
+  std::string header = header_text(entries, all);
   const SafetensorsLimits limits;
   if (header.size() > limits.header_bytes)
     throw arg_error("cannot write '{}': names and metadata take {} bytes, at most {}", shown(path),
@@ -145,9 +175,14 @@ void write_safetensors(const std::string& path, const std::vector<TensorItem>& i
   const uint64_t length = header.size();
   const uint64_t data = entries.empty() ? 0 : entries.back().offset + entries.back().nbytes;
   file.reserve(kHeaderStart + length + data);
-  file.write(&length, sizeof length);
-  file.write(header);
-  for (size_t i = 0; i < order.size(); ++i) file.write(order[i]->data, entries[i].nbytes);
+  const auto crcs = write_data(file, kHeaderStart + length, order, entries, options.checksums);
+  if (options.checksums) {
+    add_checksums(all, entries, crcs);
+    header = header_text(entries, all);
+  }
+  if (header.size() != length) throw internal_error("the header's length changed");
+  file.write_at(&length, sizeof length, 0);
+  file.write_at(header.data(), length, kHeaderStart);
   file.commit();
 }
 

@@ -17,7 +17,6 @@ local state = require "rille.recipe.state"
 
 local function prepare_engine(values)
   if values.threads then rille.threads(values.threads) end
-  if values.deterministic then rille.use_deterministic() end
   rille.default_device(values.device)
   if values.deterministic then rille.use_deterministic(true) end
   random_state.seed(values.seed)

@@ -77,13 +77,24 @@ TEST_CASE("an interpreter that ran out of memory while opening closes", "[door]"
 
 TEST_CASE("slots are used again, and say when they are empty", "[door]") {
   Owned owned;
-  const int boxes[3] = {};
-  const uint32_t a = owned.take(&boxes[0]), b = owned.take(&boxes[1]);
+  const char first = 0, second = 0, third = 0;  // stand for boxes: only addresses count
+  const uint32_t a = owned.take(&first), b = owned.take(&second);
   CHECK(a != b);
+  CHECK(owned.held_by(&first, a, BoxKind::tensor) == nullptr);  // nothing in it yet
+  char held = 0;
+  owned.put(b, BoxKind::tensor, &held);
+  CHECK(owned.held_by(&second, b, BoxKind::tensor) == &held);
+  CHECK(owned.held_by(&first, b, BoxKind::tensor) == nullptr);
+  CHECK(owned.held_by(&second, b, BoxKind::object) == nullptr);
+  CHECK(owned.held_by(&second, a, BoxKind::tensor) == nullptr);
+  CHECK(owned.held_by(&second, 2, BoxKind::tensor) == nullptr);
+  CHECK(owned.held_by(&second, Owned::kNone, BoxKind::tensor) == nullptr);
+  owned.put(b, BoxKind::tensor, nullptr);
   CHECK(owned.held(a) == nullptr);
   CHECK(owned.held(Owned::kNone) == nullptr);
   owned.drop(a);
-  CHECK(owned.take(&boxes[2]) == a);
+  CHECK(owned.take(&third) == a);
+  CHECK(owned.held_by(&first, a, BoxKind::tensor) == nullptr);
   CHECK(owned.live() == 0);
   CHECK(owned.release_all() == 0);
 }

@@ -33,3 +33,16 @@ TEST_CASE("crc32c: pieces, alignments and both ways agree", "[io]") {
       REQUIRE(crc32c(p + n / 3, n - n / 3, crc32c(p, n / 3)) == whole);
     }
 }
+
+TEST_CASE("crc32c: long stretches and joined parts are the sum of the whole", "[io]") {
+  std::vector<unsigned char> bytes(70001);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<unsigned char>((i * 2654435761u) >> 13);
+  for (const size_t n : {0u, 1u, 12287u, 12288u, 12289u, 24577u, 70001u}) {
+    const uint32_t whole = crc32c_tables(bytes.data(), n);
+    REQUIRE(crc32c(bytes.data(), n) == whole);
+    for (const size_t cut : {size_t{0}, n / 3, n})
+      REQUIRE(crc32c_join(crc32c_tables(bytes.data(), cut),
+                          crc32c_tables(bytes.data() + cut, n - cut), n - cut) == whole);
+  }
+}
