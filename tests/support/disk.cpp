@@ -9,6 +9,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <map>
+#include <mutex>
 #include <optional>
 
 namespace rille::test::disk {
@@ -73,6 +74,31 @@ int open_at(int folder, const char* path, int flags, mode_t mode) {
     active->note({.kind = Op::create, .path = *where, .to = {}, .file = handle.file, .bytes = {}});
   active->handles[fd] = handle;
   return fd;
+}
+
+// Several threads may write at a time; the trace has their writes in some order, which a disk does
+// not keep either.
+ssize_t put(const Handle& h, int fd, const void* data, size_t bytes, uint64_t at) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  if (active->fails()) return -1;
+  if (active->room == 0 && bytes > 0) {
+    active->failed = true;
+    errno = ENOSPC;
+    return -1;
+  }
+  bytes = std::min<size_t>(bytes, active->room);
+  const ssize_t n = ::syscall(SYS_pwrite64, fd, data, bytes, static_cast<off_t>(at));
+  if (n <= 0) return n;
+  if (active->room != UINT64_MAX) active->room -= static_cast<uint64_t>(n);
+  if (h.file >= 0)
+    active->note({.kind = Op::write,
+                  .path = h.path,
+                  .to = {},
+                  .file = h.file,
+                  .offset = at,
+                  .bytes = std::string(static_cast<const char*>(data), static_cast<size_t>(n))});
+  return n;
 }
 
 }  // namespace
@@ -140,27 +166,16 @@ int openat(int folder, const char* path, int flags, ...) {
 
 ssize_t write(int fd, const void* data, size_t bytes) {
   Handle* h = handle_of(fd);
-  if (h) {
-    if (active->fails()) return -1;
-    if (active->room == 0 && bytes > 0) {
-      active->failed = true;
-      errno = ENOSPC;
-      return -1;
-    }
-    bytes = std::min<size_t>(bytes, active->room);
-  }
-  const ssize_t n = ::syscall(SYS_write, fd, data, bytes);
-  if (!h || n <= 0) return n;
-  if (active->room != UINT64_MAX) active->room -= static_cast<uint64_t>(n);
-  if (h->file >= 0)
-    active->note({.kind = Op::write,
-                  .path = h->path,
-                  .to = {},
-                  .file = h->file,
-                  .offset = h->at,
-                  .bytes = std::string(static_cast<const char*>(data), static_cast<size_t>(n))});
-  h->at += static_cast<uint64_t>(n);
+  if (!h) return ::syscall(SYS_write, fd, data, bytes);
+  const ssize_t n = put(*h, fd, data, bytes, h->at);
+  if (n > 0) h->at += static_cast<uint64_t>(n);
   return n;
+}
+
+ssize_t pwrite(int fd, const void* data, size_t bytes, off_t at) {
+  Handle* h = handle_of(fd);
+  if (!h) return ::syscall(SYS_pwrite64, fd, data, bytes, at);
+  return put(*h, fd, data, bytes, static_cast<uint64_t>(at));
 }
 
 // Noted and not done: a real disk would make thousands of saves take minutes.

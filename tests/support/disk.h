@@ -1,6 +1,6 @@
 // A disk that watches and fails. The test program's own open, write, fsync, rename ... stand in
 // front of the C library's: what happens below a folder is noted as a trace, or made to fail at a
-// chosen call or byte. Everything else passes. One thread.
+// chosen call or byte. Everything else passes. One thread, but for writing.
 #pragma once
 #include <cstdint>
 #include <string>
