@@ -38,9 +38,9 @@ void push_methods(lua_State* L, Interpreter& in, std::span<const NativeEntry> na
   lua_newtable(L);
   for (const OpInfo* op : all_ops()) {
     if (!op->method) continue;
-    const std::string name(op->name);
+    lua_pushlstring(L, op->name.data(), op->name.size());  // no string of C++'s: Lua may raise here
     push_op(L, in, *op, OpForm::plain);
-    lua_setfield(L, -2, name.c_str());
+    lua_rawset(L, -3);
     if (!op->in_place) continue;
     push_op(L, in, *op, OpForm::in_place);
     lua_setfield(L, -2, op->in_place_name);
@@ -70,7 +70,7 @@ void set_operators(lua_State* L, Interpreter& in) {
 // The table that a dotted name's last part goes into, made as needed.
 void push_holder(lua_State* L, std::string_view& name) {
   for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.')) {
-    const std::string part(name.substr(0, dot));
+    const std::string_view part = name.substr(0, dot);
     name.remove_prefix(dot + 1);
     lua_pushlstring(L, part.data(), part.size());
     if (lua_rawget(L, -2) != LUA_TTABLE) {
