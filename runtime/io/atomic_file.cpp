@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kRandomDigits = 16;
 constexpr std::string_view kSuffix = ".tmp";
+constexpr size_t kDirectBytes = size_t{1} << 20;  // below this the page cache is the quicker way
 
 /// What the temporaries of a target start with; long names are shortened to stay below NAME_MAX.
 std::string temporary_prefix(const std::string& name) {
@@ -98,6 +99,7 @@ void AtomicFile::fail_and_discard(std::string_view action, int error_number) {
 }
 
 void AtomicFile::discard() noexcept {
+  direct_.close();
   fd_.close();
   if (!temporary_.empty()) ::unlinkat(folder_.get(), temporary_.c_str(), 0);
   temporary_.clear();
@@ -111,6 +113,10 @@ void AtomicFile::reserve(uint64_t bytes) {
   } while (result != 0 && errno == EINTR);
   const bool unsupported = result != 0 && (errno == EOPNOTSUPP || errno == ENOSYS);
   if (result != 0 && !unsupported) fail_and_discard("write", errno);
+  // Not every file system can; then all goes through the page cache.
+  if (bytes >= kDirectBytes)
+    direct_ = Fd(
+        ::openat(folder_.get(), temporary_.c_str(), O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC));
 }
 
 void AtomicFile::write(const void* data, size_t bytes) {
@@ -127,8 +133,8 @@ void AtomicFile::write(const void* data, size_t bytes) {
 }
 
 // Nothing is discarded here, where other threads may be writing: the destructor does it.
-void AtomicFile::write_at(const void* data, size_t bytes, uint64_t offset) {
-  const char* from = static_cast<const char*>(data);
+void AtomicFile::put(const char* from, size_t bytes, uint64_t offset) {
+  if (bytes == 0) return;
   for (size_t done = 0; done < bytes;) {
     const ssize_t n =
         ::pwrite(fd_.get(), from + done, bytes - done, static_cast<off_t>(offset + done));
@@ -141,12 +147,36 @@ void AtomicFile::write_at(const void* data, size_t bytes, uint64_t offset) {
                           SYNC_FILE_RANGE_WRITE);
 }
 
+// Whole blocks. False where the file system does not take them so, or not to the end: written
+// again through the page cache they are as good.
+bool AtomicFile::put_direct(const char* from, size_t bytes, uint64_t offset) {
+  ssize_t n;
+  do {
+    n = ::pwrite(direct_.get(), from, bytes, static_cast<off_t>(offset));
+  } while (n < 0 && errno == EINTR);
+  if (n < 0 && errno != EINVAL) fail_io("write", path_, errno);
+  return n == static_cast<ssize_t>(bytes);
+}
+
+void AtomicFile::write_at(const void* data, size_t bytes, uint64_t offset) {
+  const char* from = static_cast<const char*>(data);
+  const size_t behind = offset % kBlock, before = behind == 0 ? 0 : kBlock - behind;
+  const bool alike = reinterpret_cast<uintptr_t>(from) % kBlock == behind;
+  if (!direct_ || !alike || bytes < before + kDirectBytes) return put(from, bytes, offset);
+  const size_t blocks = (bytes - before) / kBlock * kBlock, end = before + blocks;
+  put(from, before, offset);
+  if (!put_direct(from + before, blocks, offset + before))
+    put(from + before, blocks, offset + before);
+  put(from + end, bytes - end, offset + end);
+}
+
 void AtomicFile::commit() {
   if (!fd_) throw internal_error("'{}' is committed twice", shown(path_));
   if (::fchmod(fd_.get(), file_mode()) != 0) fail_and_discard("set the mode of", errno);
   // After a failed fsync the pages may be gone though they read as clean: never try again on this
   // descriptor, the next save starts from a new file.
   if (::fsync(fd_.get()) != 0) fail_and_discard("write", errno);
+  direct_.close();
   if (const int error = fd_.close()) fail_and_discard("write", error);
   if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str()) != 0)
     fail_and_discard("rename the new file to", errno);

@@ -58,16 +58,20 @@ class InputFile {
 /// folder. Destroyed without commit() it leaves nothing, and what was there before stays.
 class AtomicFile {
  public:
+  static constexpr size_t kBlock = 4096;
+
   explicit AtomicFile(std::string path);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile() { discard(); }
 
   const std::string& path() const { return path_; }
-  /// Asks the file system for the room now, so that a full disk is noticed before the writing.
+  /// Asks the file system for the room now, so that a full disk is noticed before the writing. The
+  /// large parts of a large file then go past the page cache.
   void reserve(uint64_t bytes);
   void write(const void* data, size_t bytes);
-  /// Anywhere in the file, from any thread; asks the disk to begin with it.
+  /// Anywhere in the file, from any thread; asks the disk to begin with it. Fastest where data lies
+  /// in memory as in the file: as far behind a multiple of kBlock.
   void write_at(const void* data, size_t bytes, uint64_t offset);
   void write(std::string_view text) { write(text.data(), text.size()); }
   void commit();
@@ -75,9 +79,12 @@ class AtomicFile {
  private:
   [[noreturn]] void fail_and_discard(std::string_view action, int error_number);
   void discard() noexcept;
+  void put(const char* from, size_t bytes, uint64_t offset);
+  bool put_direct(const char* from, size_t bytes, uint64_t offset);
 
   std::string path_, name_, temporary_;  // the last two relative to the folder
   Fd folder_, fd_;
+  Fd direct_;  // the same file, past the page cache; closed where that is not worth it or can't be
 };
 
 /// Removes the temporaries that killed writers of `path` left behind. Call it under the file's

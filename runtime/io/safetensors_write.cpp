@@ -2,8 +2,7 @@
 #include <optional>
 
 #include "core/fail.h"
-#include "core/threads.h"
-#include "io/crc32c.h"
+#include "io/joined_write.h"
 #include "io/json.h"
 #include "io/layout.h"
 #include "io/safetensors.h"
@@ -87,34 +86,6 @@ void add_checksums(Metadata& metadata, const std::vector<TensorEntry>& entries,
   metadata[std::string(kHeaderChecksumKey)] = fmt::format("{:08x}", header_crc(entries, metadata));
 }
 
-/// Writes the tensors behind each other from byte `start` on, on all threads: while one sums up its
-/// share, another writes. Gives their checksums.
-std::vector<uint32_t> write_data(AtomicFile& file, uint64_t start,
-                                 const std::vector<const TensorItem*>& items,
-                                 const std::vector<TensorEntry>& entries, bool sum_up) {
-  struct Share {
-    size_t item;
-    uint64_t at, bytes;
-    uint32_t crc = 0;
-  };
-  constexpr uint64_t kShare = uint64_t{4} << 20;
-  std::vector<Share> shares;
-  for (size_t i = 0; i < entries.size(); ++i)
-    for (uint64_t at = 0; at < entries[i].nbytes; at += kShare)
-      shares.push_back({i, at, std::min(kShare, entries[i].nbytes - at)});
-  parallel_for(static_cast<int64_t>(shares.size()), 1, [&](int64_t begin, int64_t end) {
-    for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k) {
-      Share& s = shares[k];
-      const char* from = static_cast<const char*>(items[s.item]->data) + s.at;
-      if (sum_up) s.crc = crc32c(from, s.bytes);
-      file.write_at(from, s.bytes, start + entries[s.item].offset + s.at);
-    }
-  });
-  std::vector<uint32_t> crcs(entries.size(), 0);
-  for (const Share& s : shares) crcs[s.item] = crc32c_join(crcs[s.item], s.crc, s.bytes);
-  return crcs;
-}
-
 std::string header_text(const std::vector<TensorEntry>& entries, const Metadata& metadata) {
   std::string text = "{";
   const auto next = [&] {
@@ -175,7 +146,9 @@ void write_safetensors(const std::string& path, const std::vector<TensorItem>& i
   const uint64_t length = header.size();
   const uint64_t data = entries.empty() ? 0 : entries.back().offset + entries.back().nbytes;
   file.reserve(kHeaderStart + length + data);
-  const auto crcs = write_data(file, kHeaderStart + length, order, entries, options.checksums);
+  std::vector<Part> parts;
+  for (size_t i = 0; i < order.size(); ++i) parts.push_back({order[i]->data, entries[i].nbytes});
+  const auto crcs = write_joined(file, kHeaderStart + length, parts, options.checksums);
   if (options.checksums) {
     add_checksums(all, entries, crcs);
     header = header_text(entries, all);

@@ -2,8 +2,9 @@
 local t = require "support.test"
 local rille = require "rille"
 local native = require "rille.native"
-local run = require "rille.recipe.run"
+local runs = require "support.runs"
 local nn, optim, data = rille.nn, rille.optim, rille.data
+local folder, quietly = runs.folder, runs.quietly
 
 -- A line through noisy points: x and noise come from the generator, dropout too.
 local function recipe(changes)
@@ -27,27 +28,6 @@ local function recipe(changes)
   }
   for name, value in pairs(changes or {}) do fields[name] = value end
   return rille.recipe(fields)
-end
-
-local function folder()
-  local path = os.tmpname()
-  os.remove(path)
-  return setmetatable({ path = path }, { __close = function() native.remove_all(path) end })
-end
-
--- Runs quietly.
-local function quietly(...)
-  local output, say = io.output(), print
-  local errors = io.stderr
-  io.stderr = setmetatable({}, { -- luacheck: ignore
-    __index = { write = function(self) return self end },
-  })
-  print = function() end -- luacheck: ignore
-  local ok, status = pcall(run, ...)
-  print, io.stderr = say, errors -- luacheck: ignore
-  io.output(output)
-  if not ok then error(status, 0) end
-  return status
 end
 
 local function metrics(path)

@@ -2,9 +2,9 @@
 -- of the run in one go.
 local t = require "support.test"
 local rille = require "rille"
-local native = require "rille.native"
-local run = require "rille.recipe.run"
+local runs = require "support.runs"
 local nn, optim, data = rille.nn, rille.optim, rille.data
+local folder, quietly = runs.folder, runs.quietly
 
 local function set()
   local x = rille.arange(1, 14 * 3):to("f32"):view(14, 3):sin()
@@ -86,21 +86,6 @@ local function recipe(kind, stop)
       end,
     },
   }
-end
-
-local function folder()
-  local path = os.tmpname()
-  os.remove(path)
-  return setmetatable({ path = path }, { __close = function() native.remove_all(path) end })
-end
-
-local function quietly(...)
-  local errors = io.stderr
-  local _ <close> = setmetatable({}, {
-    __close = function() io.stderr = errors end, -- luacheck: ignore
-  })
-  io.stderr = { write = function(self) return self end } -- luacheck: ignore
-  return run(...)
 end
 
 -- The bytes of all that the last checkpoint holds, arguments aside.

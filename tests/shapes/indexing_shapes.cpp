@@ -90,6 +90,19 @@ Written choose_written(Dice& dice) {
           d == DType::boolean ? 1.0 : 90.0};
 }
 
+// A shape, and the dim in which ids address it: it has places.
+struct Addressed {
+  Shape shape;
+  int dim;
+};
+Addressed choose_addressed(Dice& dice) {
+  const int rank = static_cast<int>(dice.between(1, 4)),
+            dim = static_cast<int>(dice.between(0, rank - 1));
+  Shape shape = dice.shape(rank, dice.one_in(6) ? 90000 : 4000);
+  shape[dim] = std::max<int64_t>(1, shape[dim]);
+  return {shape, dim};
+}
+
 void make_whole(const Tensor& t) {
   Index i(t.shape());
   const auto item = static_cast<int64_t>(size_of(t.dtype()));
@@ -111,10 +124,8 @@ Tensor copy_of(const Tensor& x) {
 
 // gather and scatter: an id for each element.
 Outcome lines(Dice& dice) {
-  const int rank = static_cast<int>(dice.between(1, 4)),
-            dim = static_cast<int>(dice.between(0, rank - 1));
-  Shape shape = dice.shape(rank, dice.one_in(6) ? 90000 : 4000);
-  shape[dim] = std::max<int64_t>(1, shape[dim]);
+  const auto [shape, dim] = choose_addressed(dice);
+  const int rank = shape.size();
   Shape ids_shape = shape;
   for (int d = 0; d < rank; ++d)
     ids_shape[d] = d == dim ? dice.size(shape[d] * 2) : dice.between(0, shape[d]);
@@ -154,10 +165,8 @@ Outcome lines(Dice& dice) {
 
 // index_select and index_add: an id for each slice along a dim.
 Outcome rows(Dice& dice) {
-  const int rank = static_cast<int>(dice.between(1, 4)),
-            dim = static_cast<int>(dice.between(0, rank - 1));
-  Shape shape = dice.shape(rank, dice.one_in(6) ? 90000 : 4000);
-  shape[dim] = std::max<int64_t>(1, shape[dim]);
+  const auto [shape, dim] = choose_addressed(dice);
+  const int rank = shape.size();
   Shape taken = shape;
   taken[dim] = dice.size(shape[dim] * 2);
   const Written w = choose_written(dice);

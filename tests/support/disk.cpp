@@ -25,6 +25,7 @@ struct Disk {
   std::string root;
   std::vector<Op> trace;
   std::map<int, Handle> handles;
+  std::map<std::string, int64_t> names;  // of the files that came into being
   int64_t files = 0;
   // the fault
   uint64_t room = UINT64_MAX;
@@ -69,7 +70,9 @@ int open_at(int folder, const char* path, int flags, mode_t mode) {
       where && (flags & O_CREAT) && ::syscall(SYS_faccessat, folder, path, F_OK) != 0;
   const int fd = static_cast<int>(::syscall(SYS_openat, folder, path, flags, mode));
   if (!where || fd < 0) return fd;
-  Handle handle{*where, makes ? active->files++ : -1, 0};
+  if (makes) active->names[*where] = active->files++;
+  const auto known = active->names.find(*where);
+  const Handle handle{*where, known == active->names.end() ? -1 : known->second, 0};
   if (makes)
     active->note({.kind = Op::create, .path = *where, .to = {}, .file = handle.file, .bytes = {}});
   active->handles[fd] = handle;
@@ -216,9 +219,14 @@ int renameat(int from_folder, const char* from, int to_folder, const char* to) n
   if (one && active->fails()) return -1;
   const int result =
       static_cast<int>(::syscall(SYS_renameat2, from_folder, from, to_folder, to, 0));
-  if (one && result == 0)
-    active->note(
-        {.kind = Op::rename, .path = *one, .to = *active->resolve(to_folder, to), .bytes = {}});
+  if (!one || result != 0) return result;
+  const std::string other = *active->resolve(to_folder, to);
+  active->names.erase(other);
+  if (auto file = active->names.extract(*one)) {
+    file.key() = other;
+    active->names.insert(std::move(file));
+  }
+  active->note({.kind = Op::rename, .path = *one, .to = other, .bytes = {}});
   return result;
 }
 
@@ -230,8 +238,10 @@ int unlinkat(int folder, const char* path, int flags) noexcept {
   const auto where = active ? active->resolve(folder, path) : std::nullopt;
   if (where && active->fails()) return -1;
   const int result = static_cast<int>(::syscall(SYS_unlinkat, folder, path, flags));
-  if (where && result == 0)
+  if (where && result == 0) {
+    active->names.erase(*where);
     active->note({.kind = Op::unlink, .path = *where, .to = {}, .bytes = {}});
+  }
   return result;
 }
 
