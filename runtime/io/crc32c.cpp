@@ -78,6 +78,8 @@ __attribute__((target("sse4.2"))) uint32_t crc32c_sse42(const unsigned char* p, 
   for (; n >= 3 * kStretch; p += 3 * kStretch, n -= 3 * kStretch) {
     uint64_t second = 0, third = 0;
     for (size_t i = 0; i < kStretch; i += 8) {
+      if (i % 64 == 0)
+        for (size_t k = 3; k < 6; ++k) __builtin_prefetch(p + k * kStretch + i);
       c = _mm_crc32_u64(c, load8(p + i));
       second = _mm_crc32_u64(second, load8(p + kStretch + i));
       third = _mm_crc32_u64(third, load8(p + 2 * kStretch + i));

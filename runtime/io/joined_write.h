@@ -13,8 +13,8 @@ struct Part {
   uint64_t bytes;
 };
 
-/// Writes the parts behind each other from byte `start` on, on all threads: while one gathers the
-/// next few megabytes, another writes. Gives the CRC-32C of each part, zeros unless `sum_up`.
+/// Writes the parts behind each other from byte `start` on, on a few threads: while one gathers
+/// the next few megabytes, others write. Gives the CRC-32C of each part, zeros unless `sum_up`.
 std::vector<uint32_t> write_joined(AtomicFile& file, uint64_t start, std::span<const Part> parts,
                                    bool sum_up);
 
