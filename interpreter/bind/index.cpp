@@ -151,18 +151,20 @@ Look look_for(Call& c, const Tensor& t) {
   return b.finish();
 }
 
-Tensor view_of(const Tensor& t, const Look& look) {
+Tensor view_of(Tensor t, const Look& look) {
   if (look.offset == t.offset() && look.shape == t.shape()) return t;
-  return call<AsStrided>(
-      {.x = t, .size = Sizes(look.shape), .strides = Sizes(look.strides), .offset = look.offset});
+  return call<AsStrided>({.x = std::move(t),
+                          .size = Sizes(look.shape),
+                          .strides = Sizes(look.strides),
+                          .offset = look.offset});
 }
 
 }  // namespace
 
 Tensor tensor_get_index(Call& c) {
-  const Tensor t = c.tensor(1, "self");
+  Tensor t = c.tensor(1, "self");
   const Look look = look_for(c, t);
-  Tensor v = view_of(t, look);
+  Tensor v = view_of(std::move(t), look);
   if (look.ids.empty()) return v;
   return call<Index>({.x = v, .indices = look.ids, .dims = look.id_dims});
 }

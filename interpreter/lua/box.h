@@ -36,10 +36,8 @@ bool is_closed_box(lua_State* L, int i, const Interpreter& in);
 bool is_tensor_box(lua_State* L, int i, const Interpreter& in);
 
 /// The box owns the value from now on.
-inline void fill(Interpreter& in, Box* box, const Tensor& t) noexcept {
-  if (!t) return;
-  t.impl()->refs.fetch_add(1, std::memory_order_relaxed);
-  in.owned.put(box->slot, BoxKind::tensor, t.impl());
+inline void fill(Interpreter& in, Box* box, Tensor t) noexcept {
+  if (t) in.owned.put(box->slot, BoxKind::tensor, t.release());
 }
 inline void fill(Interpreter& in, Box* box, ObjectRef* taken) noexcept {
   in.owned.put(box->slot, BoxKind::object, taken);
@@ -47,7 +45,7 @@ inline void fill(Interpreter& in, Box* box, ObjectRef* taken) noexcept {
 
 /// A counted look at the tensor of a box.
 inline Tensor tensor_of(TensorImpl* p) {
-  p->refs.fetch_add(1, std::memory_order_relaxed);
+  add_reference(p->refs);
   return Tensor(p);
 }
 

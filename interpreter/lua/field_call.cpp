@@ -72,7 +72,7 @@ void run(lua_State* L, Interpreter& in, const Places& at) {
   read_args(L, in, layer.inputs(), at.inputs, inputs.get());
   Results results;
   layer.call(read_fields(L, in, at), inputs.get(), lua_toboolean(L, at.training), results);
-  for (size_t i = 0; i < results.size(); ++i) fill(in, at.boxes[i], results[i]);
+  for (size_t i = 0; i < results.size(); ++i) fill(in, at.boxes[i], std::move(results[i]));
 }
 
 int entry(lua_State* L) {

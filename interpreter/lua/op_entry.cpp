@@ -60,7 +60,7 @@ void run(lua_State* L, const Callee& up, const Arranged& from, Box* const* boxes
   } else if (up.op.results == 0) {
     for (Tensor& t : results) up.in.results.emplace_back(std::move(t));
   } else {
-    for (size_t i = 0; i < results.size(); ++i) fill(up.in, boxes[i], results[i]);
+    for (size_t i = 0; i < results.size(); ++i) fill(up.in, boxes[i], std::move(results[i]));
   }
 }
 

@@ -68,10 +68,10 @@ class AccumulateGrad : public Node {
 }  // namespace
 
 NodeRef::NodeRef(const NodeRef& o) : p_(o.p_) {
-  if (p_) p_->refs.fetch_add(1, std::memory_order_relaxed);
+  if (p_) add_reference(p_->refs);
 }
 NodeRef::~NodeRef() {
-  if (p_ && p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(p_);
+  if (p_ && drop_reference(p_->refs)) destroy(p_);
 }
 
 Node::Node() : seq(next_seq.fetch_add(1, std::memory_order_relaxed)) {}
@@ -100,7 +100,7 @@ Edge edge_of(const Tensor& t) {
   }
   if (m.fn) return {m.fn, m.slot};
   if (m.accumulator) {
-    m.accumulator->refs.fetch_add(1, std::memory_order_relaxed);
+    add_reference(m.accumulator->refs);
     return {NodeRef(m.accumulator), 0};
   }
   NodeRef node(new AccumulateGrad(t));

@@ -2,7 +2,6 @@
 // to turn gradients of its outputs into gradients of its inputs and nothing of ops, kernels or Lua.
 // Chains of any length are destroyed without recursion.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/references.h"
 #include "core/small_vector.h"
 #include "core/tensor.h"
 
@@ -72,7 +72,7 @@ class Node {
   /// Leaves end the graph and run as soon as their gradient is complete.
   virtual bool is_leaf() const { return false; }
 
-  std::atomic<uint32_t> refs{1};
+  References refs{1};
   uint32_t outputs = 1;
   uint64_t seq;               // order of recording: inputs before outputs
   Site site;                  // the script's line of the forward call, where it was kept

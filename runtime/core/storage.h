@@ -1,13 +1,13 @@
 // A block of memory that tensors share. Its version grows with every write in place: whoever saved
 // a value for a gradient compares versions before using it.
 #pragma once
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "core/device.h"
 #include "core/pool.h"
+#include "core/references.h"
 
 namespace rille {
 
@@ -19,7 +19,7 @@ struct Site {
 };
 
 struct Storage {
-  std::atomic<uint32_t> refs{1};
+  References refs{1};
   uint32_t version = 0;
   void* data = nullptr;
   size_t bytes = 0;
@@ -40,7 +40,7 @@ class StorageRef {
   StorageRef() = default;
   explicit StorageRef(Storage* taken) : p_(taken) {}
   StorageRef(const StorageRef& o) : p_(o.p_) {
-    if (p_) p_->refs.fetch_add(1, std::memory_order_relaxed);
+    if (p_) add_reference(p_->refs);
   }
   StorageRef(StorageRef&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
   StorageRef& operator=(StorageRef o) noexcept {
@@ -48,7 +48,7 @@ class StorageRef {
     return *this;
   }
   ~StorageRef() {
-    if (p_ && p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete p_;
+    if (p_ && drop_reference(p_->refs)) delete p_;
   }
   explicit operator bool() const { return p_ != nullptr; }
   Storage* operator->() const { return p_; }

@@ -2,7 +2,6 @@
 // (and so its version). Copying a Tensor copies the pointer. What gradients need hangs on it only
 // where there are gradients (autograd/grad_meta.h).
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,6 +10,7 @@
 #include "core/device.h"
 #include "core/dtype.h"
 #include "core/pool.h"
+#include "core/references.h"
 #include "core/shape.h"
 #include "core/storage.h"
 
@@ -31,7 +31,7 @@ struct Meta {
 };
 
 struct TensorImpl {
-  std::atomic<uint32_t> refs{1};
+  References refs{1};
   DType dtype = DType::f32;
   Device device;
   bool contiguous = true;
@@ -54,7 +54,7 @@ class Tensor {
   Tensor() = default;
   explicit Tensor(TensorImpl* taken) : p_(taken) {}
   Tensor(const Tensor& o) : p_(o.p_) {
-    if (p_) p_->refs.fetch_add(1, std::memory_order_relaxed);
+    if (p_) add_reference(p_->refs);
   }
   Tensor(Tensor&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
   Tensor& operator=(Tensor o) noexcept {
@@ -62,7 +62,7 @@ class Tensor {
     return *this;
   }
   ~Tensor() {
-    if (p_ && p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete p_;
+    if (p_ && drop_reference(p_->refs)) delete p_;
   }
 
   /// Fresh memory, not initialised.
@@ -84,6 +84,8 @@ class Tensor {
 
   explicit operator bool() const { return p_ != nullptr; }
   TensorImpl* impl() const { return p_; }
+  /// Hands the reference to the caller; empty after that.
+  TensorImpl* release() noexcept { return std::exchange(p_, nullptr); }
   bool is(const Tensor& o) const { return p_ == o.p_; }
   bool unique() const { return p_ && p_->refs.load(std::memory_order_acquire) == 1; }
 

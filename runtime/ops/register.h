@@ -132,11 +132,11 @@ OpInfo make_info() {
   if constexpr (HasView<O>) {
     i.view = true;
     i.look = [](const void* a, Views& out) {
-      auto v = O::view(detail::args_of<O>(a));
-      if constexpr (std::is_same_v<decltype(v), View>)
-        out.push_back(v);
+      const auto& args = detail::args_of<O>(a);
+      if constexpr (std::is_same_v<decltype(O::view(args)), View>)
+        out.emplace_back(O::view(args));
       else
-        for (const View& one : v) out.push_back(one);
+        for (const View& one : O::view(args)) out.push_back(one);
     };
   } else {
     if constexpr (HasInfer<O>)
