@@ -112,6 +112,47 @@ for kind in pairs(sources) do
   end)
 end
 
+-- A file is in the place of the checkpoints' folder from step 4 to step 8: four saves fail.
+local function interrupted(path, how)
+  local fields = {}
+  for name, value in pairs(recipe("loader").fields) do fields[name] = value end
+  fields.save = { every = 1, keep = 2, async = how.async, on_error = how.on_error }
+  fields.on = {
+    step = function(_, _, step)
+      local here, away = path .. "/checkpoints", path .. "/away"
+      if step == 4 then
+        os.rename(here, away)
+        io.open(here, "w"):close()
+      elseif step == how.back then
+        os.remove(here)
+        os.rename(away, here)
+      end
+    end,
+  }
+  return rille.recipe(fields)
+end
+
+for _, async in ipairs { false, true } do
+  local name = async and " in the background" or ""
+  t.test("saves that fail" .. name .. " are told, and training goes on where it is to", function()
+    local whole <close> = folder()
+    local out <close> = folder()
+    quietly(recipe "loader", { "--out", whole.path })
+    local how = { async = async, on_error = "continue", back = 8 }
+    local status, said = quietly(interrupted(out.path, how), { "--out", out.path })
+    t.eq(status, 0)
+    t.eq(select(2, said:gsub("warning: cannot make [^\n]*; training goes on\n", "")), 4)
+    t.ok(final(out.path) == final(whole.path))
+  end)
+  t.test("saves that fail" .. name .. " end the run else, and the last one always does", function()
+    for _, how in ipairs { { async = async, back = 8 }, { async = async, on_error = "continue" } } do
+      local out <close> = folder()
+      local ok, err = pcall(quietly, interrupted(out.path, how), { "--out", out.path })
+      t.eq({ ok, err.code }, { false, "E_IO" })
+    end
+  end)
+end
+
 t.test("an epoch that ended is not begun again", function()
   local loader = data.Loader(set(), { batch = 5, shuffle = true, seed = 1 })
   for _ in loader do end -- luacheck: ignore

@@ -10,7 +10,7 @@ function runs.folder()
   return setmetatable({ path = path }, { __close = function() native.remove_all(path) end })
 end
 
--- The exit status of the run, which writes nothing to the terminal.
+-- The exit status of the run, which writes nothing to the terminal, and what it said to stderr.
 function runs.quietly(...)
   local say, errors, output = print, io.stderr, io.output()
   local _ <close> = setmetatable({}, {
@@ -20,8 +20,14 @@ function runs.quietly(...)
     end,
   })
   print = function() end -- luacheck: ignore
-  io.stderr = { write = function(self) return self end } -- luacheck: ignore
-  return run(...)
+  local said = {}
+  io.stderr = { -- luacheck: ignore
+    write = function(self, ...)
+      table.move({ ... }, 1, select("#", ...), #said + 1, said)
+      return self
+    end,
+  }
+  return run(...), table.concat(said)
 end
 
 return runs

@@ -15,7 +15,7 @@ local fields = {
 local required = { "name", "setup", "batches", "loss" }
 
 local inner = {
-  evaluate = { "every", "batches" }, save = { "every", "keep", "async" }, log = { "every" },
+  evaluate = { "every", "batches" }, save = { "every", "keep", "async", "on_error" }, log = { "every" },
   on = { "step", "epoch", "evaluate", "save" },
 }
 
@@ -35,6 +35,10 @@ local function check_inner(name, given)
   local keep = name == "save" and given.keep
   if keep and (math.type(keep) ~= "integer" or keep < 2) then
     fail.argument("recipe", "save.keep must be 2 or more, so that a damaged one can be survived")
+  end
+  local policy = name == "save" and given.on_error
+  if policy and policy ~= "stop" and policy ~= "continue" then
+    fail.argument("recipe", "save.on_error must be 'stop' or 'continue', got %s", tostring(policy))
   end
 end
 

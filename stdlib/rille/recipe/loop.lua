@@ -40,18 +40,32 @@ local function train_step(run)
   return loss_sum / accumulate, units, norm
 end
 
+-- A disk that fails ends the run, or, if the recipe says so, is told of: the next save tries again,
+-- and the last one must succeed.
+local function write(run, must, method, ...)
+  local folder = run.folder
+  local s = run.fields.save
+  if must or not s or s.on_error ~= "continue" then return folder[method](folder, ...) end
+  local ok, one, other = pcall(folder[method], folder, ...)
+  if ok then return one, other end
+  if one.code ~= "E_IO" then error(one, 0) end
+  run.saved = nil
+  run.bar:hide()
+  io.stderr:write(("warning: %s; training goes on\n"):format(one.message))
+end
+
 -- Tells of a save in the background that has become durable.
-local function tell_saved(run, wait)
+local function tell_saved(run, wait, must)
   if not run.folder then return end
-  local step, path = run.folder:finished(wait)
+  local step, path = write(run, must, "finished", wait)
   if step then call(run, "save", path, step) end
 end
 
-local function save(run, step)
+local function save(run, step, must)
   if not run.folder then return nil end
   tell_saved(run, true)
-  local path = run.folder:save(run, step)
   run.saved = step
+  local path = write(run, must, "save", run, step)
   if path then call(run, "save", path, step) end
 end
 
@@ -88,8 +102,8 @@ local function evaluate_now(run, step, loss)
 end
 
 local function stop_for(run, signal, step)
-  if run.folder and run.saved ~= step then save(run, step) end
-  tell_saved(run, true)
+  if run.folder and run.saved ~= step then save(run, step, true) end
+  tell_saved(run, true, true)
   run.bar:close()
   local saved = run.folder and "; saved " .. run.folder.checkpoints:path(step) or ""
   io.stderr:write(("stopped by %s after step %d%s\n"):format(signal, step, saved))
@@ -111,7 +125,11 @@ local function one(run, step)
   local e = run.fields.evaluate
   if e and (last or is_time(step, e.every)) then evaluate_now(run, step, loss) end
   local s = run.fields.save
-  if last or s and is_time(step, s.every) then save(run, step) else tell_saved(run) end
+  if last or s and is_time(step, s.every) then
+    save(run, step, last)
+  else
+    tell_saved(run)
+  end
 end
 
 -- Runs the steps first .. steps; returns the exit status.
@@ -132,6 +150,6 @@ return function(run)
     local signal = native.signal()
     if signal then return stop_for(run, signal, step) end
   end
-  tell_saved(run, true)
+  tell_saved(run, true, true)
   return 0
 end
