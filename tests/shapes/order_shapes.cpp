@@ -1,5 +1,5 @@
-// Sorting, ranks, quantiles, scans and searches along any dim, against the library's sorts and
-// loops over one line at a time.
+// Sorting, ranks, quantiles and scans along any dim, against the library's sorts and loops over one
+// line at a time.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -7,7 +7,6 @@
 
 #include "core/fail.h"
 #include "cpu/scan.h"
-#include "cpu/search.h"
 #include "cpu/sort.h"
 #include "shapes/shapes.h"
 
@@ -169,6 +168,61 @@ Outcome mode(Dice& dice) {
           })};
 }
 
+// Quantiles lie between two of the sorted elements; nan where one is met, or is all there is.
+Outcome quantile(Dice& dice) {
+  Lines l = choose(dice, true, 1);
+  if (!is_float(l.x.dtype())) return {};
+  const auto how = dice.any_of({cpu::Between::linear, cpu::Between::lower, cpu::Between::higher,
+                                cpu::Between::midpoint, cpu::Between::nearest});
+  const bool skip_nan = dice.flip();
+  Values q(at(dice.between(0, 5)));
+  const auto last = static_cast<double>(l.n - 1);
+  for (double& one : q)
+    one = dice.flip() ? dice.real(0, 1) : dice.whole(0, l.n - 1) / std::max(1.0, last);
+  const auto m = static_cast<int64_t>(q.size());
+  const Values v = values_of(l.x);
+  Wants low, high, weight;
+  for (int64_t line = 0; line < l.count(); ++line) {
+    const Values row = l.line(v, line);
+    const std::vector<size_t> order = order_of(row, false);
+    const auto valid = std::count_if(row.begin(), row.end(), [](double e) { return e == e; });
+    const bool none = skip_nan ? valid == 0 : valid < l.n;
+    for (const double one : q) {
+      const double place = none ? last : one * (static_cast<double>(valid) - 1);
+      double below = std::floor(place), above = std::ceil(place), part = place - below;
+      switch (how) {
+        case cpu::Between::linear: break;
+        case cpu::Between::lower: above = below, part = 0; break;
+        case cpu::Between::higher: below = above, part = 0; break;
+        case cpu::Between::midpoint: part = above > below ? 0.5 : 0; break;
+        case cpu::Between::nearest:
+          // of two as near as each other, the even one
+          if (part > 0.5 || (part == 0.5 && std::fmod(below, 2) != 0)) below = above;
+          above = below, part = 0;
+      }
+      low.push_back({static_cast<double>(order[static_cast<size_t>(below)])});
+      high.push_back({static_cast<double>(order[static_cast<size_t>(above)])});
+      weight.push_back({part});
+    }
+  }
+  const Shape shape{l.count(), m};
+  return {fmt::format("{} q {} how {} skip_nan {}", l.text(), fmt::join(q, " "),
+                      static_cast<int>(how), skip_nan),
+          with_threads(
+              [&] {
+                std::vector<Tensor> r{Tensor::empty(shape, DType::i64),
+                                      Tensor::empty(shape, DType::i64),
+                                      Tensor::empty(shape, DType::f64)};
+                cpu::quantile_ids(l.x, l.dim, q, how, skip_nan, r[0], r[1], r[2]);
+                return r;
+              },
+              [&](const std::vector<Tensor>& r) {
+                std::string wrong = differs("low", r[0], low);
+                if (wrong.empty()) wrong = differs("high", r[1], high);
+                return wrong.empty() ? differs("weight", r[2], weight) : wrong;
+              })};
+}
+
 // ---- scans ------------------------------------------------------------------------------------
 
 Outcome scan(Dice& dice) {
@@ -281,87 +335,6 @@ Outcome scan_gradients(Dice& dice) {
                         })};
 }
 
-// ---- searches ---------------------------------------------------------------------------------
-
-Outcome search(Dice& dice) {
-  const DType d = dice.any_type(false), e = dice.flip() ? d : dice.any_type(false);
-  const int64_t lines = dice.flip() ? 1 : dice.between(1, 5), n = dice.size(300),
-                m = dice.size(2000);
-  const bool right = dice.flip();
-  const auto low = [](DType t) { return t == DType::u8 ? 0.0 : -20.0; };
-  const Tensor sorted = packed_tensor(dice, {lines, n}, d, low(d), 20),
-               values = packed_tensor(dice, {lines, m}, e, low(e), 20);
-  const size_t item = size_of(d);
-  for (int64_t l = 0; l < lines; ++l) {
-    Values row;
-    for (int64_t i = 0; i < n; ++i)
-      row.push_back(load_element(d, sorted.data_as<char>() + at(l * n + i) * item));
-    std::sort(row.begin(), row.end());
-    for (int64_t i = 0; i < n; ++i)
-      store_element(d, sorted.data_as<char>() + at(l * n + i) * item, row[at(i)]);
-  }
-  const Values s = values_of(sorted), v = values_of(values);
-  Wants want;
-  for (int64_t i = 0; i < lines * m; ++i) {
-    int64_t place = 0;
-    while (place < n &&
-           (right ? s[at(i / m * n + place)] <= v[at(i)] : s[at(i / m * n + place)] < v[at(i)]))
-      ++place;
-    want.push_back({static_cast<double>(place)});
-  }
-  return {fmt::format("{} in {} lines {} n {} m {} right {}", name(e), name(d), lines, n, m, right),
-          with_threads(
-              [&] {
-                const Tensor ids = Tensor::empty({lines, m}, DType::i64);
-                cpu::search_sorted(sorted, values, right, ids.data_as<int64_t>());
-                return std::vector<Tensor>{ids};
-              },
-              [&](const std::vector<Tensor>& r) { return differs("ids", r[0], want); })};
-}
-
-Outcome unique(Dice& dice) {
-  const DType d = dice.any_type();
-  const int64_t n = dice.size(1500), width = dice.flip() ? 1 : dice.between(1, 3);
-  const bool consecutive = dice.one_in(3);
-  const double low = d == DType::u8 || d == DType::boolean ? 0 : -3;
-  const Tensor x = packed_tensor(dice, {n, width}, d, low, d == DType::boolean ? 1 : 3);
-  if (is_float(d))
-    for (size_t i = 0; i < at(x.numel()); ++i) {
-      char* p = x.data_as<char>() + i * size_of(d);
-      store_element(d, p, dice.one_in(40) ? std::nan("") : std::trunc(load_element(d, p)));
-    }
-  const Values v = values_of(x);
-  const auto row = [&](int64_t i) {
-    return Values(v.begin() + i * width, v.begin() + (i + 1) * width);
-  };
-  const auto equal = [&](int64_t a, int64_t b) {
-    return row(a) == row(b);
-  };  // a nan equals nothing
-  std::vector<int64_t> order(at(n));
-  std::iota(order.begin(), order.end(), 0);
-  if (!consecutive)
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      const Values p = row(a), q = row(b);
-      return std::lexicographical_compare(p.begin(), p.end(), q.begin(), q.end(), below);
-    });
-  Wants groups(at(n), {0}), first, counts;
-  for (size_t i = 0; i < order.size(); ++i) {
-    if (i == 0 || !equal(order[i - 1], order[i]))
-      first.push_back({static_cast<double>(order[i])}), counts.push_back({0});
-    counts.back().value += 1;
-    groups[at(order[i])] = {static_cast<double>(first.size()) - 1};
-  }
-  std::vector<int64_t> group_of(at(n));
-  const cpu::Groups got = cpu::unique_rows(x, n, width, consecutive, group_of.data());
-  std::string wrong =
-      differs("first", DType::i64, Values(got.first.begin(), got.first.end()), first);
-  if (wrong.empty())
-    wrong = differs("counts", DType::i64, Values(got.counts.begin(), got.counts.end()), counts);
-  if (wrong.empty())
-    wrong = differs("groups", DType::i64, Values(group_of.begin(), group_of.end()), groups);
-  return {fmt::format("{} {} x {} consecutive {}", name(d), n, width, consecutive), wrong};
-}
-
 const Family kFamily("order", {{"sort", 500, sort},
                                {"top", 500, top},
                                {"select", 400, select},
@@ -369,8 +342,7 @@ const Family kFamily("order", {{"sort", 500, sort},
                                {"scan", 600, scan},
                                {"scan_extreme", 400, scan_extreme},
                                {"scan_gradients", 300, scan_gradients},
-                               {"search", 300, search},
-                               {"unique", 300, unique}});
+                               {"quantile", 400, quantile}});
 
 }  // namespace
 }  // namespace rille::shapes
