@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/context.h"
 #include "core/fail.h"
 #include "io/nested.h"
 #include "ops/cast.h"
@@ -89,6 +90,8 @@ Tensor map_tensor(io::SafetensorsFile& file, const io::TensorEntry& e) {
   i.numel = checked_numel(i.shape, size_of(i.dtype));
   i.storage = adopt_storage(bytes->get(), e.nbytes, release, bytes.get());
   (void)bytes.release();  // the storage's now
+  // So that the collector lets go of mappings that were dropped as it does of memory.
+  Context::current().allocated_since_collect += static_cast<int64_t>(e.nbytes);
   return t;
 }
 
