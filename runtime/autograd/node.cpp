@@ -9,21 +9,14 @@ namespace {
 std::atomic<uint64_t> next_seq{1};
 
 // A node's destructor drops its edges, which may drop the next node: the list turns that recursion
-// into a loop.
+// into a loop. It is made of the nodes themselves, for a destructor may not ask for memory.
 void destroy(Node* dead) {
   thread_local bool running = false;
-  thread_local std::vector<Node*> waiting;
-  if (running) {
-    waiting.push_back(dead);
-    return;
-  }
+  thread_local Node* waiting = nullptr;
+  dead->next_dead = std::exchange(waiting, dead);
+  if (running) return;
   running = true;
-  delete dead;
-  while (!waiting.empty()) {
-    Node* n = waiting.back();
-    waiting.pop_back();
-    delete n;
-  }
+  while (waiting) delete std::exchange(waiting, waiting->next_dead);
   running = false;
 }
 

@@ -78,6 +78,7 @@ class Node {
   Site site;                  // the script's line of the forward call, where it was kept
   SmallVector<Edge, 2> next;  // one per tensor input
   std::vector<PreHook> pre_hooks;
+  Node* next_dead = nullptr;  // while it waits for its end
 };
 
 /// What hangs on a tensor that takes part in gradients.
