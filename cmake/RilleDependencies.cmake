@@ -4,6 +4,7 @@ find_package(fmt REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(Threads REQUIRED)
+pkg_check_modules(EDIT REQUIRED IMPORTED_TARGET libedit)
 
 # Lua: rille_lua is the one target that brings lua.h. Only interpreter/lua links it.
 add_library(rille_lua INTERFACE)

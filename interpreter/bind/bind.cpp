@@ -13,6 +13,7 @@ void bind_all(Interpreter& in) {
   bind_engine(in);
   bind_files(in);
   bind_info(in);
+  bind_inspect(in);
   bind_nn(in);
   bind_optim(in);
   bind_scopes(in);

@@ -17,6 +17,7 @@ void bind_checkpoints(Interpreter& in);
 void bind_engine(Interpreter& in);
 void bind_files(Interpreter& in);
 void bind_info(Interpreter& in);
+void bind_inspect(Interpreter& in);
 void bind_nn(Interpreter& in);
 void bind_optim(Interpreter& in);
 void bind_scopes(Interpreter& in);

@@ -102,6 +102,11 @@ void define_tensor(Interpreter& in, const TensorClass& c) {
   lua_pop(L, 2);
   lua_newtable(L);
   set_natives(L, in, c.getters);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_getfield(L, -1, "rille.native");
+  lua_pushvalue(L, -3);
+  lua_setfield(L, -2, "tensor_fields");
+  lua_pop(L, 2);
   push_tensor_index(L, in, c.get_index);
   lua_setfield(L, -2, "__index");
 

@@ -17,6 +17,7 @@ void stop(lua_State* L, lua_Debug* at) {
   lua_sethook(L, nullptr, 0, 0);
   Interpreter& in = interpreter_of(L);
   const int signal = in.signal;
+  if (signal == 0) return;  // it was forgotten
   luaL_checkstack(L, 32, "rille");
   const size_t first = in.results.size();
   guarded(L, in, {}, [signal] {
@@ -34,6 +35,11 @@ void interrupt(Interpreter& in, int signal) noexcept {
   in.signal = signal;
   if (in.running)
     lua_sethook(in.running, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+void forget_interrupt(Interpreter& in) noexcept {
+  in.signal = 0;
+  lua_sethook(in.L, nullptr, 0, 0);
 }
 
 }  // namespace rille::lua

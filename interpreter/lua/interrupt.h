@@ -8,4 +8,7 @@ namespace rille::lua {
 /// next instruction, in whichever coroutine it is, after the native that it may be in.
 void interrupt(Interpreter& in, int signal) noexcept;
 
+/// One that came too late stops nothing any more.
+void forget_interrupt(Interpreter& in) noexcept;
+
 }  // namespace rille::lua

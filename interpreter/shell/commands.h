@@ -9,6 +9,7 @@ namespace rille::shell {
 using Words = std::vector<std::string>;
 
 int run_command(const Words& words);
+int repl_command(const Words& words);
 int help_command(const Words& words);
 int info_command(const Words& words);
 int selftest_command(const Words& words);

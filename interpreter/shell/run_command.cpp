@@ -1,111 +1,17 @@
 #include <fmt/format.h>
-#include <pthread.h>
 
-#include <charconv>
-#include <csignal>
+#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <iterator>
 #include <system_error>
 
-#include "interpreter/bind/bind.h"
-#include "interpreter/lua/interrupt.h"
 #include "interpreter/lua/open.h"
 #include "interpreter/shell/commands.h"
+#include "interpreter/shell/session.h"
 
 namespace rille::shell {
 namespace {
-
-// ---- what tests ask for: RILLE_GC_STRESS=1, RILLE_FAIL_ALLOC=n, =@n or =@n+count
-// (docs/testing.md)
-// -----------------------------------------------------------------------------------------
-
-lua::Stress stress_wanted() {
-  lua::Stress s;
-  const char* collect = std::getenv("RILLE_GC_STRESS");
-  s.collect = collect && *collect && *collect != '0';
-  const char* fail = std::getenv("RILLE_FAIL_ALLOC");
-  if (!fail) return s;
-  std::string_view text(fail);
-  s.repeat = !text.starts_with('@');
-  s.fail_count = s.repeat ? 2 : 1;
-  if (!s.repeat) text.remove_prefix(1);
-  const char* end = text.data() + text.size();
-  const auto at = std::from_chars(text.data(), end, s.fail_at);
-  if (at.ptr < end && *at.ptr == '+') std::from_chars(at.ptr + 1, end, s.fail_count);
-  return s;
-}
-
-// ---- signals
-// -------------------------------------------------------------------------------------
-
-lua::Interpreter* interruptible = nullptr;
-pthread_t script_thread;
-
-// The first one stops the script in order; the second does what signals do. The system may hand a
-// signal to any thread of the pool, and Lua may be touched by the script's alone.
-void on_signal(int signal) {
-  if (!pthread_equal(pthread_self(), script_thread)) {
-    pthread_kill(script_thread, signal);
-    return;
-  }
-  struct sigaction usual {};
-  usual.sa_handler = SIG_DFL;
-  sigaction(signal, &usual, nullptr);
-  if (interruptible) lua::interrupt(*interruptible, signal);
-}
-
-// No SA_RESTART: a script that waits for input must stop waiting.
-void handle(int signal, void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  sigemptyset(&action.sa_mask);
-  sigaction(signal, &action, nullptr);
-}
-
-// Lets signals interrupt a script for as long as it runs.
-class Interruptible {
- public:
-  explicit Interruptible(lua::Interpreter& in) {
-    interruptible = &in;
-    script_thread = pthread_self();
-    handle(SIGINT, on_signal);
-    handle(SIGTERM, on_signal);
-  }
-  ~Interruptible() { interruptible = nullptr; }
-  Interruptible(const Interruptible&) = delete;
-  Interruptible& operator=(const Interruptible&) = delete;
-};
-
-// ---- running
-// -------------------------------------------------------------------------------------
-
-// An interpreter for as long as a script runs, closed on every way out.
-class Session {
- public:
-  Session() {
-    in_.stress = stress_wanted();
-    lua::open_state(in_, bind::bind_all);
-  }
-  ~Session() = default;
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-  lua::Interpreter& interpreter() { return in_; }
-
- private:
-  // A member of its own, so that the state is closed where the constructor throws, too.
-  struct Opened {
-    lua::Interpreter in;
-    ~Opened() {
-      lua::close_state(in);
-      if (in.stress.failures > 0)
-        fmt::print(stderr, "rille: {} Lua allocations failed on purpose\n", in.stress.failures);
-    }
-  };
-  Opened opened_;
-  lua::Interpreter& in_ = opened_.in;
-};
 
 lua::Outcome run_words(lua::Interpreter& in, const Words& words) {
   if (words[0] == "-e") {

@@ -31,6 +31,12 @@ constexpr Command kCommands[] = {
      "Words after FILE belong to the script: they are its `arg` and `...`. A file that returns a\n"
      "recipe is carried out; rille run FILE --help lists its flags. The first SIGINT or SIGTERM\n"
      "stops a script with an error (a recipe saves first), the second ends the program.\n"},
+    {"repl", "repl [FILE]", "explore: type a line, see its value; also without any command",
+     repl_command,
+     "History, completion by Tab, input of several lines; locals stay from input to input. .help\n"
+     "lists the shell's own commands. FILE is run first. Where the input is no terminal, it is "
+     "run\n"
+     "as a script.\n"},
     {"help", "help [NAME]", "this list, or what a command or an op does and takes", help},
     {"info", "info", "versions, devices, libraries and kernels in use", info_command},
     {"selftest", "selftest [OP...] [--grad]",
@@ -86,10 +92,7 @@ int no_such_command(const std::string& word) {
 }
 
 int dispatch(const Words& words) {
-  if (words.empty()) {
-    print_usage(stderr);
-    return 2;
-  }
+  if (words.empty()) return repl_command(words);
   const std::string& first = words[0];
   if (first == "--help" || first == "-h") return help({});
   if (first == "--version" || first == "-v") {

@@ -30,6 +30,7 @@ return function(rille)
     return list
   end
   return setmetatable(rille, {
+    names = names,                                       -- for completion
     __index = function(self, name)
       local path = modules[name] or members[name]
       if not path then

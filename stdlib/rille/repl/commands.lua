@@ -1,0 +1,142 @@
+-- The dot-commands of the interactive shell: name, what follows it, what it does. Each gets the
+-- session and the text behind its name.
+local rille = require "rille"
+local native = require "rille.native"
+local fail = require "rille.fail"
+local show = require "rille.repl.show"
+
+local commands = {}
+local list = {}
+
+local function command(name, arguments, does, run)
+  list[#list + 1] = { name = name, arguments = arguments, does = does }
+  commands[name] = run
+end
+
+-- Evaluates an expression of the session, handing what it gives to `use`.
+local function with_value(session, text, use)
+  if text == "" then
+    io.stderr:write "an expression is missing\n"
+    return false
+  end
+  local chunk, problem = session:compile(text)
+  if not chunk then
+    io.stderr:write(problem, "\n")
+    return false
+  end
+  return session:call(use, chunk)
+end
+
+command("help", "[NAME]", "this list, or what an op does and takes; also ?NAME", function(_, name)
+  if name ~= "" then return native.print_help(name) end
+  for _, c in ipairs(list) do
+    print(("  .%-16s %s"):format(c.name .. " " .. c.arguments, c.does))
+  end
+  print [[
+  An expression's value is shown; a ; at the end of the input silences it. _1 _2 _3 are the last
+  three values. Locals stay. Tab completes names, fields, options and, in a string, files. Ctrl-C
+  stops what runs, Ctrl-D leaves.]]
+  return true
+end)
+
+local function duration(seconds)
+  local units = { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "us" }, { 0, "ns" } }
+  for _, unit in ipairs(units) do
+    local size = unit[1] > 0 and unit[1] or 1e-9
+    if seconds >= unit[1] then return ("%.3g %s"):format(seconds / size, unit[2]) end
+  end
+end
+
+-- Short ones are run again for a tenth of a second; the shortest run counts least noise.
+command("time", "EXPR", "how long it takes: once, or the best of many short runs",
+  function(session, text)
+    return with_value(session, text, function(chunk)
+      local began = native.clock()
+      chunk()
+      local first = native.clock() - began
+      local best, runs, total = first, 1, first
+      while total < 0.1 do
+        local start = native.clock()
+        chunk()
+        local took = native.clock() - start
+        best, runs, total = math.min(best, took), runs + 1, total + took
+      end
+      if runs == 1 then return print(duration(first)) end
+      print(("%s, the best of %d (the first: %s)"):format(duration(best), runs, duration(first)))
+    end)
+  end)
+
+local function bytes_text(n)
+  if n < 1024 then return ("%d bytes"):format(n) end
+  local units = { "KiB", "MiB", "GiB", "TiB" }
+  local k = 0
+  repeat n, k = n / 1024, k + 1 until n < 1024 or k == #units
+  return ("%.1f %s"):format(n, units[k])
+end
+
+command("memory", "", "what tensors and Lua hold", function()
+  print(("tensors  %s, at most %s so far"):format(bytes_text(rille.memory.allocated()),
+    bytes_text(rille.memory.peak())))
+  print(("kept     %s in all, for tensors to come"):format(bytes_text(rille.memory.reserved())))
+  print(("Lua      %s"):format(bytes_text(collectgarbage "count" * 1024)))
+  return true
+end)
+
+command("graph", "EXPR", "the ops that a tensor's gradient goes back through",
+  function(session, text)
+    return with_value(session, text, function(chunk)
+      local t = chunk()
+      if not native.is_tensor(t) then
+        fail.type("graph", "the expression", "a tensor", t)
+      end
+      print(native.graph(t))
+    end)
+  end)
+
+local function run_file(session, path)
+  local file, problem = io.open(path, "r")
+  if not file then
+    io.stderr:write(problem, "\n")
+    return false
+  end
+  local text = file:read "a"
+  file:close()
+  session.loaded = path
+  return session:take(text, "@" .. path)
+end
+
+command("load", "FILE", "run a file; its locals are the session's", function(session, path)
+  return run_file(session, path)
+end)
+
+command("reload", "", "run the file again that was loaded last", function(session)
+  if session.loaded then return run_file(session, session.loaded) end
+  io.stderr:write ".load FILE comes first\n"
+  return false
+end)
+
+command("quit", "", "leave; also Ctrl-D", function(session)
+  session.over = true
+  return true
+end)
+
+-- Whether a line is for these: `.5 + x` is not.
+local function parse(line)
+  local name, rest = line:match "^%s*%.(%a+)%s*(.-)%s*$"
+  if name then return name, rest end
+  rest = line:match "^%s*%?%s*([%w_.]*)%s*$"
+  if rest then return "help", rest end
+end
+
+local function run(session, name, rest)
+  local found = commands[name]
+  if found then return found(session, rest) end
+  local names = {}
+  for _, c in ipairs(list) do names[#names + 1] = c.name end
+  local near = require "rille.nearest"(name, names)
+  io.stderr:write(("there is no command .%s%s\n"):format(show.text(name),
+    near and (" (did you mean .%s?)"):format(near) or ""))
+  return false
+end
+
+return { parse = parse, run = run, list = list }

@@ -1,0 +1,131 @@
+-- What an interactive session knows: its variables, its last results, the input that is not complete
+-- yet. It takes lines and says what came of them; reading and editing lines is somebody else's.
+local native = require "rille.native"
+local commands = require "rille.repl.commands"
+local lift = require "rille.repl.lift"
+local show = require "rille.repl.show"
+
+local Session = {}
+Session.__index = Session
+
+local kResults = 3
+
+-- Names that inputs see: locals of the session, the last results, then what scripts see.
+local function environment(session)
+  local declared = session.declared
+  return setmetatable({}, {
+    __index = function(_, name)
+      local place = type(name) == "string" and tonumber(name:match "^_(%d)$")
+      if place and session.results[place] then return session.results[place][1] end
+      if not declared[name] then return _G[name] end
+    end,
+    __newindex = function(env, name, value)
+      if session.pending[name] then declared[name] = true end
+      if declared[name] then rawset(env, name, value) else _G[name] = value end
+    end,
+  })
+end
+
+function Session.new()
+  local self = setmetatable({ declared = {}, pending = {}, results = {}, inputs = 0 }, Session)
+  self.env = environment(self)
+  return self
+end
+
+-- The first of an input's results is _1, that of the one before _2 and of the one before that _3. A
+-- large tensor is remembered for as long as something else holds it, too.
+function Session:remember(value)
+  local large = native.is_tensor(value) and value:nbytes() > native.memory_budget() // 20
+  table.insert(self.results, 1, setmetatable({ value }, { __mode = large and "v" or nil }))
+  self.results[kResults + 1] = nil
+end
+
+local function is_incomplete(problem)
+  return problem:find "<eof>'?$" ~= nil
+end
+
+-- Error objects tell their place themselves; other errors get the calls that led there, without ours.
+local function error_text(err)
+  if type(err) == "table" then return err end
+  local trace = debug.traceback(tostring(err), 2)
+  return (trace:gsub("\n%s*%[C%]: in function 'xpcall'.*", ""))
+end
+
+-- Statements as a chunk whose locals are the session's. Without a chunk: why.
+function Session:compile_statements(text, name)
+  local ok, problem = load(text, name, "t", self.env)
+  if not ok then return nil, problem end
+  local lifted, names, closes = lift(text)
+  self.pending = names
+  if closes then print "(what is marked <close> ends with this input)" end
+  return assert(load(lifted, name, "t", self.env))
+end
+
+-- The chunk of an input, as an expression if it is one. Without a chunk: why, and whether more text
+-- could help.
+function Session:compile(text)
+  local name = ("=input:%d"):format(self.inputs + 1)
+  local chunk = load("return " .. text, name, "t", self.env)
+  if not chunk then
+    local problem
+    chunk, problem = self:compile_statements(text, name)
+    if not chunk then return nil, problem, is_incomplete(problem) end
+  end
+  self.inputs = self.inputs + 1
+  native.remember_chunk(name, text)
+  return chunk
+end
+
+-- Runs a whole text, such as a file's.
+function Session:take(text, name)
+  local chunk, problem = self:compile_statements((text:gsub("^#[^\n]*", "")), name)
+  if chunk then return (self:call(chunk)) end
+  io.stderr:write(problem, "\n")
+  return false
+end
+
+-- Runs a chunk of the session; its results come after true. An error has been shown.
+function Session:call(chunk, ...)
+  local results = table.pack(xpcall(chunk, error_text, ...))
+  self.pending = {}
+  if results[1] then return table.unpack(results, 1, results.n) end
+  io.stderr:write(show.text(results[2]), "\n")
+  return false
+end
+
+function Session:run(chunk, silent)
+  local results = table.pack(self:call(chunk))
+  if not results[1] or results.n == 1 then return results[1] end
+  self:remember(results[2])
+  if silent then return true end
+  local texts = {}
+  for k = 2, results.n do texts[k - 1] = show.value(results[k]) end
+  print(table.concat(texts, "\t"))
+  return true
+end
+
+-- Takes one more line. "more" where the input is not complete; else whether all went well.
+function Session:feed(line)
+  local text = self.buffer and self.buffer .. "\n" .. line or line
+  self.buffer = nil
+  if not text:find "%S" then return true end
+  if text == line then
+    local command, rest = commands.parse(line)
+    if command then return commands.run(self, command, rest) end
+  end
+  local chunk, problem, incomplete = self:compile(text)
+  if chunk then return self:run(chunk, text:find ";%s*$" ~= nil) end
+  if incomplete then
+    self.buffer = text
+    return "more"
+  end
+  io.stderr:write(problem, "\n")
+  return false
+end
+
+-- Gives up what has been typed.
+function Session:abandon()
+  self.buffer = nil
+end
+
+return Session

@@ -1,0 +1,193 @@
+-- The interactive shell without a terminal: what inputs print, what stays, what a word may become.
+local t = require "support.test"
+local rille = require "rille"
+local native = require "rille.native"
+local Session = require "rille.repl.session"
+local complete = require "rille.repl.complete"
+local lift = require "rille.repl.lift"
+local show = require "rille.repl.show"
+
+-- What fn prints and writes to stderr, and its result.
+local function heard(fn)
+  local say, errors, lines = print, io.stderr, {}
+  local _ <close> = setmetatable({}, {
+    __close = function() print, io.stderr = say, errors end, -- luacheck: ignore
+  })
+  print = function(...) -- luacheck: ignore
+    local words = table.pack(...)
+    for k = 1, words.n do words[k] = tostring(words[k]) end
+    lines[#lines + 1] = table.concat(words, "\t") .. "\n"
+  end
+  io.stderr = { -- luacheck: ignore
+    write = function(self, ...)
+      lines[#lines + 1] = table.concat { ... }
+      return self
+    end,
+  }
+  local came = fn()
+  return table.concat(lines), came
+end
+
+local function feed(session, line)
+  return heard(function() return session:feed(line) end)
+end
+
+-- Feeds lines one by one; gives what each of them said.
+local function session_of(lines)
+  local session, said = Session.new(), {}
+  for _, line in ipairs(lines) do said[#said + 1] = (feed(session, line)) end
+  return said, session
+end
+
+t.test("values are shown, locals stay, ; silences", function()
+  local said = session_of {
+    "local x = 1", "x + 1", "x, 'a', nil", "x = x + 1;", "x", "local y <const>, z = 2", "y, z",
+    "local function double(v) return 2 * v end", "double(21)", "double(y);", "_1, _2, _3",
+  }
+  t.eq(said, { "", "2\n", '1\t"a"\tnil\n', "", "2\n", "", "2\tnil\n", "", "42\n", "", "4\t42\t2\n" })
+end)
+
+t.test("an input of several lines is asked for to its end", function()
+  local said, session = session_of { "for i = 1, 2 do", "print(i)", "end" }
+  t.eq(said, { "", "", "1\n2\n" })
+  t.eq(select(2, feed(session, "f(")), "more")
+  session:abandon()
+  t.eq((feed(session, "[[a")), "")
+  t.eq((feed(session, "b]]")), '"a\\nb"\n')
+end)
+
+t.test("globals are globals, and a local does not become one", function()
+  local _, session = session_of { "repl_global = 5", "local repl_local = 6" }
+  t.eq(rawget(_G, "repl_global"), 5)
+  t.eq(rawget(_G, "repl_local"), nil)
+  t.eq((feed(session, "repl_global + repl_local")), "11\n")
+  t.eq((feed(session, "local print")), "")
+  t.eq((feed(session, "print")), "nil\n")                -- hides the global, which is still there
+  t.ok(print ~= nil)
+  _G.repl_global = nil
+end)
+
+-- Lua's own reading of a text is the truth: fed at once, it prints the same.
+local programs = {
+  "local a, b = 1 local c = { 'local d = 1', a } print(a, b, c[1], c[2])",
+  "local function f(n) local m = n - 1 if n == 0 then local z = 'z' return z end return f(m) end print(f(3))",
+  "local x = 1 do local x = 2 print(x) end print(x)",
+  "local s = [==[\nlocal x\n]==] --[[ local y ]] print(s, y)",
+  "local i = 0 repeat local j = i i = i + 1 until j >= 2 print(i)",
+  "local x\n;(print)(x)",
+  "local x <const> = 0x1p4 -- local z = 1\nprint(x, z)",
+  "local t = {} for k = 1, 3 do local v = k t[k] = function() return v end end print(t[1](), t[3]())",
+  "local a <close> = setmetatable({}, { __close = function() print 'closed' end }) print 'open'",
+  "local s = 'it\\'s \"local q\"' goto over local u ::over:: print(s)",
+  "local x = { f = function() local y = 1 return y end }.f() while x < 3 do local x2 = x x = x2 + 1 end print(x)",
+}
+for k, text in ipairs(programs) do
+  t.test("a program fed at once prints what Lua prints " .. k, function()
+    local plain = load(text)
+    local want = plain and heard(plain)
+    local said = heard(function()
+      local session = Session.new()
+      for line in (text .. "\n"):gmatch "(.-)\n" do session:feed(line) end
+    end)
+    if want then t.eq(said:gsub("%(what is marked[^\n]*\n", ""), want) else t.ok(#said > 0) end
+  end)
+end
+
+t.test("only top-level locals are lifted, on their own lines", function()
+  local text = "local a\nlocal function b()\n  local c = 1\nend\ndo local d end"
+  local lifted, names = lift(text)
+  t.eq(names, { a = true, b = true })
+  t.eq(select(2, lifted:gsub("\n", "")), select(2, text:gsub("\n", "")))
+  t.ok(load(lifted))
+end)
+
+t.test("errors are told, and leave modes as they were", function()
+  local _, session = session_of { "local rille = require 'rille'", "local x = rille.ones(2, { requires_grad = true })" }
+  local said, came = feed(session, "rille.no_grad(function() error 'oops' end)")
+  t.ok(said:find "oops" and came == false, said)
+  t.eq((feed(session, "(x * 2).requires_grad")), "true\n")
+  said = feed(session, "x:matmul(rille.ones(3))")
+  t.ok(said:find("input:5:1", 1, true) and said:find "matmul", said)
+  said = feed(session, "x +* 2")
+  t.ok(said:find "unexpected symbol", said)
+  t.eq((feed(session, "x:sum():item()")), "2.0\n")
+end)
+
+t.test("large results are not kept alive", function()
+  local session = Session.new()
+  session:remember(rille.ones(4))
+  local budget = native.memory_budget
+  native.memory_budget = function() return 100 end
+  session:remember(rille.ones(400))
+  native.memory_budget = budget
+  collectgarbage()
+  t.eq({ session.env._1 == nil, session.env._2:numel() }, { true, 4 })
+end)
+
+t.test("commands", function()
+  local said, session = session_of { ".time 1 + 1", ".memory", ".nothing", ".timee 1", "?add", ".quit" }
+  t.ok(said[1]:find "best of %d+" and said[2]:find "^tensors ", said[1])
+  t.ok(said[3]:find "no command .nothing" and said[4]:find "did you mean .time?")
+  t.ok(session.over)
+  local path = os.tmpname()
+  native.write_file(path, "#!shebang\nlocal loaded = (loaded or 0) + 1\nfrom_file = loaded")
+  said, session = session_of { ".reload", ".load " .. path, ".reload", "loaded", ".5 + 1" }
+  t.ok(said[1]:find "comes first")
+  t.eq({ said[4], said[5] }, { "2\n", "1.5\n" })
+  os.remove(path)
+  _G.from_file = nil
+  said = feed(session, ".load /nowhere/at/all")
+  t.ok(said:find "No such file")
+  session = select(2, session_of { "local rille = require 'rille'", "local w = rille.ones(2, { requires_grad = true })" })
+  said = feed(session, ".graph (w * 3 + w):sum()")
+  t.ok(said:find "^sum" and said:find "\n  add" and said:find "\n    mul" and said:find "leaf", said)
+end)
+
+t.test("completion: names, fields, methods, options, files, commands", function()
+  local _, session = session_of { "local rille = require 'rille'", "local model = { layer = { weight = 1 } }",
+    "local x = rille.ones(2)" }
+  local function words(text)
+    local list, length = complete(session, text)
+    return table.concat(list, " "), length
+  end
+  t.eq({ words "mod" }, { "model", 3 })
+  t.eq({ words "print(model.la" }, { "layer", 2 })
+  t.eq({ words "model.layer." }, { "weight", 0 })
+  t.eq({ words "rille.soft_mar" }, { "soft_margin_loss", 8 })
+  t.eq({ words "rille.opti" }, { "optim", 4 })
+  t.ok((words "rille.optim.A"):find "AdamW")
+  t.ok((words "x:requires_"):find "requires_grad")
+  t.ok((words "x:sof"):find "softmax")
+  t.eq({ words "rille.layer_norm(x, {2}, { ep" }, { "eps = ", 2 })
+  t.eq({ words "x:sum({ keep" }, { "keepdim = ", 4 })
+  t.eq({ words ".rel" }, { "reload ", 3 })
+  t.eq({ words "whil" }, { "while", 4 })
+  t.eq({ words "model.nothing.here" }, { "", 4 })
+  local folder = os.tmpname()
+  os.remove(folder)
+  native.mkdirs(folder .. "/inner")
+  t.eq({ words("io.open('" .. folder .. "/in") }, { folder .. "/inner/", #folder + 3 })
+  native.remove_all(folder)
+end)
+
+t.test("completion calls nothing of the script's", function()
+  local session = Session.new()
+  session.env.trap = setmetatable({}, { __index = function() error "called" end })
+  t.eq((complete(session, "trap.field.x")), {})
+  t.eq((complete(session, "trap.")), {})
+end)
+
+t.test("what values look like", function()
+  t.eq(show.value { 1, "a", { b = true } }, '{ 1, "a", { b = true } }')
+  t.eq(show.value { ["end"] = 1, [2.5] = 2 }, '{ ["end"] = 1, [2.5] = 2 }')
+  t.eq(show.value "\27[2J\n", '"\\x1b[2J\\n"')
+  t.ok(show.value(rille.arange(1, 3)):find "1, 2, 3")
+  local loop = {}
+  loop.loop = loop
+  t.ok(#show.value(loop) < 100)
+  t.eq(show.value(setmetatable({}, { __tostring = function() error "no" end })), "a table whose text could not be had")
+  local long = {}
+  for k = 1, 100 do long[k] = k end
+  t.ok(show.value(long):find "60 more")
+  for line in show.value(long):gmatch "[^\n]+" do t.ok(#line <= 80, line) end
+end)
