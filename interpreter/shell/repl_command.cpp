@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <clocale>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -73,7 +74,7 @@ class Loop {
       if (came == "more") continue;
       if (input_.find_first_not_of(" \n\t") != input_.npos) editor_.remember(input_);
       input_.clear();
-      if (came == "over") return;
+      if (came == "over" || in_.signal == SIGTERM) return;
     }
   }
 
@@ -89,7 +90,7 @@ class Loop {
       std::fflush(stdout);
       fmt::print(stderr, "{}\n", e.what());
     }
-    lua::forget_interrupt(in_);
+    if (in_.signal == SIGINT) lua::forget_interrupt(in_);
     return came;
   }
 
@@ -139,7 +140,8 @@ int repl_command(const Words& words) {
   const lua::Outcome out =
       lua::run_text(session.interpreter(), "require 'rille.repl' (...)", "=(repl)", words);
   if (!out.error.empty()) fmt::print(stderr, "{}\n", out.error);
-  return out.status;
+  const int signal = session.interpreter().signal;
+  return signal ? 128 + signal : out.status;
 }
 
 }  // namespace rille::shell

@@ -1,0 +1,126 @@
+// The interactive shell as a person meets it: keys go in, the screen is read.
+#include <catch2/catch.hpp>
+
+#include "support/temp_dir.h"
+#include "terminal/terminal.h"
+
+using namespace rille::test;
+
+namespace {
+
+struct Shell {
+  TempDir home;
+  Terminal terminal;
+
+  explicit Shell(std::initializer_list<std::string> command = {RILLE_PROGRAM, "repl"})
+      : terminal(command, {{"HOME", home.path()},
+                           {"XDG_STATE_HOME", home.path()},
+                           {"OMP_NUM_THREADS", "2"},
+                           {"LC_ALL", "C.UTF-8"}}) {
+    if (!terminal.shows("> ")) FAIL("no prompt: " << terminal.rest());
+  }
+  /// Types a line; what follows must show `text`, and then the prompt.
+  void says(const std::string& line, const std::string& text) {
+    terminal.type(line + "\n");
+    expects(text);
+    expects("> ");
+  }
+  void expects(const std::string& text) {
+    INFO("waiting for '" << text << "'");
+    if (!terminal.shows(text)) FAIL("not shown: '" << text << "' in: " << terminal.rest());
+  }
+  int leave() {
+    terminal.type(kCtrlD);
+    return terminal.status();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("shell: locals stay, values are shown", "[terminal]") {
+  Shell shell;
+  shell.says("local x = 1", "\n");
+  shell.says("x + 1", "\n2");
+  shell.says("require('rille').ones(2, 3)", "f32[2, 3]");
+  shell.says("_1:sum():item()", "6.0");
+  CHECK(shell.leave() == 0);
+}
+
+TEST_CASE("shell: an input of several lines", "[terminal]") {
+  Shell shell;
+  shell.terminal.type("for i = 1, 3 do\n");
+  shell.expects(">> ");
+  shell.says("io.write('<', i, '>') end", "<1><2><3>");
+  shell.terminal.type("f(\n");
+  shell.expects(">> ");
+  shell.terminal.type(kCtrlC);
+  shell.expects("^C");
+  shell.says("40 + 2", "\n42");
+}
+
+TEST_CASE("shell: Ctrl-C stops what runs and keeps the rest", "[terminal]") {
+  Shell shell;
+  shell.says("local kept = 7", "\n");
+  for (const std::string loop :
+       {"io.write('on ', 'it') while true do end",
+        "io.write('on ', 'it') coroutine.wrap(function() while true do end end)()",
+        "local m = require('rille').ones(64, 64) io.write('on ', 'it') while true do m:matmul(m) "
+        "end",
+        "io.write('on ', 'it') pcall(string.rep, 'x', -1) repeat local s = ('x'):rep(100) until "
+        "false"}) {
+    shell.terminal.type("io.stdout:setvbuf 'no' " + loop + "\n");
+    shell.expects("on it");
+    shell.terminal.type(kCtrlC);
+    shell.expects("stopped by SIGINT");
+    shell.expects("> ");
+    shell.says("kept", "\n7");
+  }
+  CHECK(shell.leave() == 0);
+}
+
+TEST_CASE("shell: Tab completes", "[terminal]") {
+  Shell shell;
+  shell.says("local rille = require 'rille'", "\n");
+  shell.terminal.type(std::string("rille.soft_mar") + kTab);
+  shell.expects("soft_margin_loss");
+  shell.terminal.type(kCtrlC);
+  shell.expects("> ");
+  shell.terminal.type(std::string("rille.layer_norm(x, {2}, { ep") + kTab);
+  shell.expects("eps = ");
+  shell.terminal.type(kCtrlC);
+  shell.expects("> ");
+  shell.terminal.type(std::string("rille.conv") + kTab + kTab);
+  shell.expects("conv_transpose2d");
+  shell.terminal.type(kCtrlC);
+  shell.expects("> ");
+  shell.says("1 + 1", "\n2");
+}
+
+TEST_CASE("shell: history is kept from session to session", "[terminal]") {
+  TempDir home;
+  for (int session = 0; session < 2; ++session) {
+    Terminal terminal({RILLE_PROGRAM}, {{"XDG_STATE_HOME", home.path()}});
+    REQUIRE(terminal.shows("> "));
+    terminal.type(session == 0 ? "print(6 *\n7)\n" : std::string(kUp) + "\n");
+    if (!terminal.shows("\n42")) FAIL(terminal.rest());
+    terminal.type(kCtrlD);
+    CHECK(terminal.status() == 0);
+  }
+}
+
+TEST_CASE("shell: errors, help, and the way out", "[terminal]") {
+  Shell shell;
+  shell.says("error 'oops'", "oops");
+  shell.says("x +* 1", "unexpected symbol");
+  shell.says("?relu", "rille.relu");
+  shell.says(".hepl", "did you mean .help?");
+  shell.says("'\xc3\xa4'", "\"\xc3\xa4\"");
+  shell.terminal.type(".quit\n");
+  CHECK(shell.terminal.status() == 0);
+}
+
+TEST_CASE("shell: a signal that ends programs ends it", "[terminal]") {
+  Shell shell;
+  shell.terminal.type("os.execute('kill -TERM $PPID')\n");
+  CHECK(shell.terminal.status() == 143);
+}
