@@ -137,6 +137,8 @@ LineEditor::Read LineEditor::read(const char* prompt, std::string& line) {
   State& s = *state_;
   s.prompt = prompt;
   s.given_up = false;
+  // el_gets shows the prompt first; keys that come in between would not be ours yet.
+  el_set(s.editing.get(), EL_PREP_TERM, 1);
   int bytes = 0;
   const char* text = el_gets(s.editing.get(), &bytes);
   if (s.given_up) {

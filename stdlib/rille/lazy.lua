@@ -37,6 +37,7 @@ return function(title, parts, named)
 
   return setmetatable({}, {
     __name = title,
+    names = all_names,                                   -- for completion
     __index = function(_, key)
       local value = known[key]
       if value == nil then value = find(key) end

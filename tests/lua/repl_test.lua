@@ -109,7 +109,7 @@ t.test("errors are told, and leave modes as they were", function()
   said = feed(session, "x:matmul(rille.ones(3))")
   t.ok(said:find("input:5:1", 1, true) and said:find "matmul", said)
   said = feed(session, "x +* 2")
-  t.ok(said:find "unexpected symbol", said)
+  t.ok(said:find "near '%+'", said)
   t.eq((feed(session, "x:sum():item()")), "2.0\n")
 end)
 
@@ -125,7 +125,7 @@ t.test("large results are not kept alive", function()
 end)
 
 t.test("commands", function()
-  local said, session = session_of { ".time 1 + 1", ".memory", ".nothing", ".timee 1", "?add", ".quit" }
+  local said, session = session_of { ".time 1 + 1", ".memory", ".nothing", ".timee 1", ".quit" }
   t.ok(said[1]:find "best of %d+" and said[2]:find "^tensors ", said[1])
   t.ok(said[3]:find "no command .nothing" and said[4]:find "did you mean .time?")
   t.ok(session.over)

@@ -68,8 +68,9 @@ bool Terminal::shows(const std::string& text, std::chrono::seconds within) {
 
 int Terminal::status() {
   int status = 0;
-  for (int tries = 0; tries < 200; ++tries) {
-    read_more(100);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (std::chrono::steady_clock::now() < end) {
+    if (!read_more(50)) usleep(1000);
     if (waitpid(process_, &status, WNOHANG) != process_) continue;
     process_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

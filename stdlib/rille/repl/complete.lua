@@ -1,6 +1,5 @@
 -- What the word before the cursor may become: names and fields by what is there now (nothing is
 -- called), options of an op inside its table, files inside a string, dot-commands.
-local rille = require "rille"
 local native = require "rille.native"
 local commands = require "rille.repl.commands"
 
@@ -63,25 +62,25 @@ local function fields_of(value, prefix)
   return list
 end
 
--- The value that `a.b.c` stands for, or nil. Only the engine's own tables load what they have late.
+-- value[name] without a call of anybody's __index, but for that of a table which tells its names:
+-- those are the engine's, and load what they have late.
+local function field(value, name)
+  local own = type(value) == "table" and rawget(value, name)
+  if own ~= nil and own ~= false then return own end
+  local meta = getmetatable(value)
+  if type(meta) ~= "table" then return nil end
+  local index = rawget(meta, "__index")
+  if type(index) == "table" then return rawget(index, name) end
+  if not rawget(meta, "names") then return nil end
+  local ok, found = pcall(index, value, name)
+  return ok and found or nil
+end
+
+-- The value that `a.b.c` stands for, or nil.
 local function value_of(session, path)
-  local value = session.env
-  for name in path:gmatch "[%a_][%w_]*" do
-    local kind = type(value)
-    if value ~= session.env and value ~= rille then
-      local meta = getmetatable(value)
-      local index = type(meta) == "table" and rawget(meta, "__index")
-      local own = kind == "table" and rawget(value, name)
-      if own == nil or own == false then
-        own = type(index) == "table" and rawget(index, name) or nil
-      end
-      value = own
-    else
-      local ok, found = pcall(function() return value[name] end)
-      value = ok and found or nil
-    end
-    if value == nil then return nil end
-  end
+  local first, rest = path:match "^([%a_][%w_]*)(.*)$"
+  local value = session.env[first]
+  for name in rest:gmatch "[%a_][%w_]*" do value = field(value, name) end
   return value
 end
 
@@ -115,8 +114,8 @@ local function options(text, open, prefix)
   if not open or open[1] ~= "{" or not open[3] or open[3][1] ~= "(" then return {} end
   local name = text:sub(1, open[3][2] - 1):match "([%a_][%w_]*)%s*$"
   local list = {}
-  for _, field in ipairs(name and native.op_options(name) or {}) do
-    if field:sub(1, #prefix) == prefix then list[#list + 1] = field .. " = " end
+  for _, option in ipairs(name and native.op_options(name) or {}) do
+    if option:sub(1, #prefix) == prefix then list[#list + 1] = option .. " = " end
   end
   return list
 end
