@@ -44,7 +44,9 @@ t.test("values are shown, locals stay, ; silences", function()
     "local x = 1", "x + 1", "x, 'a', nil", "x = x + 1;", "x", "local y <const>, z = 2", "y, z",
     "local function double(v) return 2 * v end", "double(21)", "double(y);", "_1, _2, _3",
   }
-  t.eq(said, { "", "2\n", '1\t"a"\tnil\n', "", "2\n", "", "2\tnil\n", "", "42\n", "", "4\t42\t2\n" })
+  t.eq(said, {
+    "", "2\n", '1\t"a"\tnil\n', "", "2\n", "", "2\tnil\n", "", "42\n", "", "4\t42\t2\n",
+  })
 end)
 
 t.test("an input of several lines is asked for to its end", function()
@@ -70,16 +72,19 @@ end)
 -- Lua's own reading of a text is the truth: fed at once, it prints the same.
 local programs = {
   "local a, b = 1 local c = { 'local d = 1', a } print(a, b, c[1], c[2])",
-  "local function f(n) local m = n - 1 if n == 0 then local z = 'z' return z end return f(m) end print(f(3))",
+  "local function f(n) local m = n - 1 if n == 0 then local z = 'z' return z end return f(m) end \z
+    print(f(3))",
   "local x = 1 do local x = 2 print(x) end print(x)",
   "local s = [==[\nlocal x\n]==] --[[ local y ]] print(s, y)",
   "local i = 0 repeat local j = i i = i + 1 until j >= 2 print(i)",
   "local x\n;(print)(x)",
   "local x <const> = 0x1p4 -- local z = 1\nprint(x, z)",
-  "local t = {} for k = 1, 3 do local v = k t[k] = function() return v end end print(t[1](), t[3]())",
+  "local t = {} for k = 1, 3 do local v = k t[k] = function() return v end end \z
+    print(t[1](), t[3]())",
   "local a <close> = setmetatable({}, { __close = function() print 'closed' end }) print 'open'",
   "local s = 'it\\'s \"local q\"' goto over local u ::over:: print(s)",
-  "local x = { f = function() local y = 1 return y end }.f() while x < 3 do local x2 = x x = x2 + 1 end print(x)",
+  "local x = ({ f = function() local y = 1 return y end }).f() \z
+    while x < 3 do local x2 = x x = x2 + 1 end print(x)",
 }
 for k, text in ipairs(programs) do
   t.test("a program fed at once prints what Lua prints " .. k, function()
@@ -102,7 +107,9 @@ t.test("only top-level locals are lifted, on their own lines", function()
 end)
 
 t.test("errors are told, and leave modes as they were", function()
-  local _, session = session_of { "local rille = require 'rille'", "local x = rille.ones(2, { requires_grad = true })" }
+  local _, session = session_of {
+    "local rille = require 'rille'", "local x = rille.ones(2, { requires_grad = true })",
+  }
   local said, came = feed(session, "rille.no_grad(function() error 'oops' end)")
   t.ok(said:find "oops" and came == false, said)
   t.eq((feed(session, "(x * 2).requires_grad")), "true\n")
@@ -138,14 +145,19 @@ t.test("commands", function()
   _G.from_file = nil
   said = feed(session, ".load /nowhere/at/all")
   t.ok(said:find "No such file")
-  session = select(2, session_of { "local rille = require 'rille'", "local w = rille.ones(2, { requires_grad = true })" })
+  session = select(2, session_of {
+    "local rille = require 'rille'", "local w = rille.ones(2, { requires_grad = true })",
+  })
   said = feed(session, ".graph (w * 3 + w):sum()")
-  t.ok(said:find "^sum" and said:find "\n  add" and said:find "\n    mul" and said:find "leaf", said)
+  t.ok(said:find "^sum" and said:find "\n  add" and said:find "\n    mul", said)
+  t.ok(said:find "leaf", said)
 end)
 
 t.test("completion: names, fields, methods, options, files, commands", function()
-  local _, session = session_of { "local rille = require 'rille'", "local model = { layer = { weight = 1 } }",
-    "local x = rille.ones(2)" }
+  local _, session = session_of {
+    "local rille = require 'rille'", "local model = { layer = { weight = 1 } }",
+    "local x = rille.ones(2)",
+  }
   local function words(text)
     local list, length = complete(session, text)
     return table.concat(list, " "), length
@@ -185,7 +197,8 @@ t.test("what values look like", function()
   local loop = {}
   loop.loop = loop
   t.ok(#show.value(loop) < 100)
-  t.eq(show.value(setmetatable({}, { __tostring = function() error "no" end })), "a table whose text could not be had")
+  local silent = setmetatable({}, { __tostring = function() error "no" end })
+  t.eq(show.value(silent), "a table whose text could not be had")
   local long = {}
   for k = 1, 100 do long[k] = k end
   t.ok(show.value(long):find "60 more")

@@ -145,7 +145,8 @@ for _, async in ipairs { false, true } do
     t.ok(final(out.path) == final(whole.path))
   end)
   t.test("saves that fail" .. name .. " end the run else, and the last one always does", function()
-    for _, how in ipairs { { async = async, back = 8 }, { async = async, on_error = "continue" } } do
+    local ways = { { async = async, back = 8 }, { async = async, on_error = "continue" } }
+    for _, how in ipairs(ways) do
       local out <close> = folder()
       local ok, err = pcall(quietly, interrupted(out.path, how), { "--out", out.path })
       t.eq({ ok, err.code }, { false, "E_IO" })

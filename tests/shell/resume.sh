@@ -91,5 +91,5 @@ if [ "$(id -u)" != 0 ]; then
   says 1 "'shut/run': Permission denied" recipe --out shut/run --steps 1
 fi
 says 1 'save.keep must be 2 or more' recipe --out k --set save.keep=1
-says 1 "save.on_error must be 'stop' or 'continue', got maybe" recipe --out k --set save.on_error=maybe
+says 1 "save.on_error must be 'stop' or 'continue', got no" recipe --out k --set save.on_error=no
 echo done

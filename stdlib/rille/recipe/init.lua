@@ -15,7 +15,8 @@ local fields = {
 local required = { "name", "setup", "batches", "loss" }
 
 local inner = {
-  evaluate = { "every", "batches" }, save = { "every", "keep", "async", "on_error" }, log = { "every" },
+  evaluate = { "every", "batches" }, save = { "every", "keep", "async", "on_error" },
+  log = { "every" },
   on = { "step", "epoch", "evaluate", "save" },
 }
 

@@ -30,8 +30,8 @@ local function after_string(text, i)
   end
 end
 
--- The token at or after i: its text, where it begins, and what is behind it; nil at the end. Strings
--- and numbers come as one piece each, whatever they hold.
+-- The token at or after i: its text, where it begins, and what is behind it; nil at the end.
+-- Strings and numbers come as one piece each, whatever they hold.
 local function token(text, i)
   while true do
     i = text:find("%S", i)

@@ -1,5 +1,6 @@
--- What an interactive session knows: its variables, its last results, the input that is not complete
--- yet. It takes lines and says what came of them; reading and editing lines is somebody else's.
+-- What an interactive session knows: its variables, its last results, the input that is not
+-- complete yet. It takes lines and says what came of them; reading and editing them is somebody
+-- else's.
 local native = require "rille.native"
 local commands = require "rille.repl.commands"
 local lift = require "rille.repl.lift"
@@ -44,7 +45,7 @@ local function is_incomplete(problem)
   return problem:find "<eof>'?$" ~= nil
 end
 
--- Error objects tell their place themselves; other errors get the calls that led there, without ours.
+-- Error objects tell their place themselves; others get the calls that led there, without ours.
 local function error_text(err)
   if type(err) == "table" then return err end
   local trace = debug.traceback(tostring(err), 2)

@@ -1,5 +1,5 @@
--- Values as the interactive shell shows them: in one line where they fit, tables two levels deep, and
--- no byte that a terminal would obey.
+-- Values as the interactive shell shows them: in one line where they fit, tables two levels deep,
+-- and no byte that a terminal would obey.
 local kWidth, kItems, kDepth, kText = 78, 40, 2, 2000
 
 local keyword = {}
@@ -73,7 +73,8 @@ local function table_text(t, depth)
   for k = 1, math.min(count, left) do items[k] = show(rawget(t, k), depth + 1) end
   left = left - #items
   for k = 1, math.min(#names_of, left) do
-    items[#items + 1] = key_text(names_of[k], depth) .. " = " .. show(rawget(t, names_of[k]), depth + 1)
+    local key = names_of[k]
+    items[#items + 1] = key_text(key, depth) .. " = " .. show(rawget(t, key), depth + 1)
   end
   local more = count + #names_of - #items
   if more > 0 then items[#items + 1] = ("... %d more"):format(more) end
