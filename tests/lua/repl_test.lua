@@ -118,6 +118,14 @@ t.test("errors are told, and leave modes as they were", function()
   said = feed(session, "x +* 2")
   t.ok(said:find "near '%+'", said)
   t.eq((feed(session, "x:sum():item()")), "2.0\n")
+  said = feed(session, "local function f() local y = nil; return y.z end f()")
+  t.ok(said:find "index a nil value" and said:find "'f'", said)
+  t.ok(not said:find "rille.repl", said)
+end)
+
+t.test("an expression is a list of expressions, with comments", function()
+  t.eq(session_of { "1, 2 -- three", "(1) + (2)", "", "-- nothing", "select('#', nil, nil)", "1;" },
+    { "1\t2\n", "3\n", "", "", "2\n", "" })
 end)
 
 t.test("large results are not kept alive", function()
@@ -169,6 +177,8 @@ t.test("completion: names, fields, methods, options, files, commands", function(
   t.eq({ words "rille.opti" }, { "optim", 4 })
   t.ok((words "rille.optim.A"):find "AdamW")
   t.ok((words "x:requires_"):find "requires_grad")
+  feed(session, "local net = rille.nn.Linear(2, 2)")
+  t.eq({ words "net:named_para" }, { "named_parameters", 10 })
   t.ok((words "x:sof"):find "softmax")
   t.eq({ words "rille.layer_norm(x, {2}, { ep" }, { "eps = ", 2 })
   t.eq({ words "x:sum({ keep" }, { "keepdim = ", 4 })

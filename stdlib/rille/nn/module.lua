@@ -44,6 +44,16 @@ function computed.device(self)
   return t and t.device or require "rille".default_device()
 end
 
+-- What instances of a class answer to: its functions, and those of the classes it is made from.
+local function methods_of(class)
+  local names = {}
+  while class do
+    for name in next, class do names[#names + 1] = name end
+    class = getmetatable(class) and getmetatable(class).__index
+  end
+  return names
+end
+
 local function instance_metatable(class)
   local metatable = {
     __name = class.__name, __newindex = remember, __call = call, __len = class.__len,
@@ -52,6 +62,7 @@ local function instance_metatable(class)
       if value == nil and computed[key] then return computed[key](self) end
       return value
     end,
+    names = function() return methods_of(class) end,     -- for completion
     __pairs = function(self) return self:fields() end,
     __tostring = function(self) return require "rille.nn.tree"(self) end,
   }

@@ -49,7 +49,8 @@ end
 local function error_text(err)
   if type(err) == "table" then return err end
   local trace = debug.traceback(tostring(err), 2)
-  return (trace:gsub("\n%s*%[C%]: in function 'xpcall'.*", ""))
+  trace = trace:gsub("\n%s*rille:rille%.repl.*", ""):gsub("\n%s*%[C%]: in function 'xpcall'.*", "")
+  return (trace:gsub("\nstack traceback:\n%s*input:%d+:%d+: in main chunk$", ""))
 end
 
 -- Statements as a chunk whose locals are the session's. Without a chunk: why.
@@ -62,11 +63,21 @@ function Session:compile_statements(text, name)
   return assert(load(lifted, name, "t", self.env))
 end
 
+-- An expression's chunk, or nil. Its values go through table.pack, lest a call in it be a tail
+-- call, of which an error's text could not tell the place.
+function Session:compile_expression(text, name)
+  local packed = load("return (...)(" .. text:gsub(";%s*$", "") .. "\n)", name, "t", self.env)
+  return packed and function()
+    local values = packed(table.pack)
+    return table.unpack(values, 1, values.n)
+  end
+end
+
 -- The chunk of an input, as an expression if it is one. Without a chunk: why, and whether more text
 -- could help.
 function Session:compile(text)
   local name = ("=input:%d"):format(self.inputs + 1)
-  local chunk = load("return " .. text, name, "t", self.env)
+  local chunk = self:compile_expression(text, name)
   if not chunk then
     local problem
     chunk, problem = self:compile_statements(text, name)
