@@ -184,5 +184,7 @@ TEST_CASE("hostile safetensors: a million tiny tensors are refused in linear tim
   const auto took = std::chrono::steady_clock::now() - start;
   ::getrusage(RUSAGE_SELF, &after);
   CHECK(took < std::chrono::seconds(10));
+#if !defined(__SANITIZE_THREAD__)  // which has a shadow several times as large as all memory
   CHECK(after.ru_maxrss - before.ru_maxrss < 64 * 1024);  // kilobytes; the file itself is 15 MiB
+#endif
 }
