@@ -12,7 +12,8 @@ class Terminal {
  public:
   using Variables = std::initializer_list<std::pair<const char*, std::string>>;
 
-  /// Starts the program with these arguments and environment variables, 80 columns wide.
+  /// Starts the program with these arguments and environment variables, 80 columns wide. Where the
+  /// system has no terminals the test is skipped.
   Terminal(std::initializer_list<std::string> command, Variables variables);
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
