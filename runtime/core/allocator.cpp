@@ -67,7 +67,7 @@ Segments& segments() {
   return *s;
 }
 
-void* take_small(size_t bytes) {
+[[maybe_unused]] void* take_small(size_t bytes) {
   const int c = class_of(bytes);
   ThreadCache& mine = cache();
   if (Link* l = mine.lists[c]) {
@@ -80,7 +80,7 @@ void* take_small(size_t bytes) {
   return block;
 }
 
-void give_small(void* block, size_t bytes) {
+[[maybe_unused]] void give_small(void* block, size_t bytes) {
   const int c = class_of(bytes);
   ThreadCache& mine = cache();
   if (mine.ended || mine.bytes + class_bytes(c) > kCachedPerThread) {

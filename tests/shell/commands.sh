@@ -11,7 +11,9 @@ says 0 'rille.matmul(x, y)' "$RILLE" help matmul
 says 0 'rille.gelu' "$RILLE" help rille.gelu
 says 0 '^threads' "$RILLE" info
 
-says 2 'usage: rille COMMAND' "$RILLE"
+says 0 '^42$' sh -c "echo 'print(6 * 7)' | '$RILLE'"
+says 1 'stdin:1.*oops' sh -c "echo 'error \"oops\"' | '$RILLE' repl"
+says 2 'usage: rille repl' "$RILLE" repl a b
 says 2 "no command and no script 'nosuch'" "$RILLE" nosuch
 says 2 "did you mean 'info'" "$RILLE" inf
 says 2 "no command and no op 'sofmax' (did you mean 'softmax'?)" "$RILLE" help sofmax
