@@ -141,7 +141,8 @@ for _, async in ipairs { false, true } do
     local how = { async = async, on_error = "continue", back = 8 }
     local status, said = quietly(interrupted(out.path, how), { "--out", out.path })
     t.eq(status, 0)
-    t.eq(select(2, said:gsub("warning: cannot make [^\n]*; training goes on\n", "")), 4)
+    local _, warnings = said:gsub("warning: cannot [^\n]*; training goes on\n", "")
+    t.ok(warnings == 4 or async and warnings == 5, warnings) -- the save before may still be writing
     t.ok(final(out.path) == final(whole.path))
   end)
   t.test("saves that fail" .. name .. " end the run else, and the last one always does", function()

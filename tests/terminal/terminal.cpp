@@ -26,6 +26,7 @@ Terminal::Terminal(std::initializer_list<std::string> command, Variables variabl
   for (const std::string& w : command) words.push_back(const_cast<char*>(w.c_str()));
   words.push_back(nullptr);
   setenv("TERM", "xterm", 1);
+  setenv("LSAN_OPTIONS", "suppressions=" RILLE_TEST_DIR "/terminal/libedit_leaks.txt", 1);
   for (const auto& [name, value] : variables) setenv(name, value.c_str(), 1);
   execv(words[0], words.data());
   _exit(127);
@@ -57,6 +58,13 @@ bool Terminal::read_more(int milliseconds) {
   return true;
 }
 
+// It stays to be waited for.
+bool Terminal::has_ended() const {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == process_;
+}
+
 bool Terminal::shows(const std::string& text, std::chrono::seconds within) {
   const auto end = std::chrono::steady_clock::now() + within;
   for (;;) {
@@ -65,8 +73,7 @@ bool Terminal::shows(const std::string& text, std::chrono::seconds within) {
       return true;
     }
     if (std::chrono::steady_clock::now() > end) return false;
-    if (!read_more(200) && waitpid(process_, nullptr, WNOHANG | WNOWAIT) != 0 && !read_more(0))
-      return unread_.find(text) != unread_.npos;
+    if (!read_more(50) && has_ended() && !read_more(0)) return unread_.find(text) != unread_.npos;
   }
 }
 

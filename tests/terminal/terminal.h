@@ -30,6 +30,7 @@ class Terminal {
 
  private:
   bool read_more(int milliseconds);
+  bool has_ended() const;
 
   int screen_ = -1;
   int process_ = -1;
