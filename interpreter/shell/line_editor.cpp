@@ -117,7 +117,7 @@ LineEditor::LineEditor(Complete complete, std::string history_path)
   el_set(e, EL_HIST, history, s.history.get());
   el_set(e, EL_ADDFN, "rille-complete", "complete the word", &State::on_tab);
   el_set(e, EL_ADDFN, "rille-interrupt", "give up the input", &State::on_interrupt);
-  el_set(e, EL_ADDFN, "rille-suspend", "stop the program for now", &State::on_suspend);
+  el_set(e, EL_ADDFN, "rille-suspend", "suspend the program", &State::on_suspend);
   el_set(e, EL_BIND, "\t", "rille-complete", nullptr);
   el_set(e, EL_BIND, "^R", "em-inc-search-prev", nullptr);
   el_source(e, nullptr);  // the user's ~/.editrc

@@ -47,6 +47,7 @@ void print_help(Call& c) {
   std::fflush(stdout);
   c.give(help_command({c.string(1, "name")}) == 0);
 }
+
 // ---- the loop ---------------------------------------------------------------------------------
 
 class Loop {
@@ -58,8 +59,10 @@ class Loop {
         abandon_(std::move(abandon)),
         editor_([this](std::string_view text) { return completions(text); }, history_path()) {}
 
-  void run() {
-    for (std::string line;;) {
+  /// `first` is a line as if typed; may be empty.
+  void run(const std::string& first) {
+    if (!first.empty() && feed(first) == "over") return;
+    for (std::string line; in_.signal != SIGTERM;) {
       std::fflush(stdout);
       switch (editor_.read(input_.empty() ? "> " : ">> ", line)) {
         case LineEditor::Read::end: std::fputc('\n', stdout); return;
@@ -74,7 +77,7 @@ class Loop {
       if (came == "more") continue;
       if (input_.find_first_not_of(" \n\t") != input_.npos) editor_.remember(input_);
       input_.clear();
-      if (came == "over" || in_.signal == SIGTERM) return;
+      if (came == "over") return;
     }
   }
 
@@ -111,11 +114,11 @@ class Loop {
   LineEditor editor_;
 };
 
-// native.read_lines(feed, complete, abandon): until the user leaves
+// native.read_lines(feed, complete, abandon[, first]): until the user leaves
 void read_lines(Call& c) {
   Loop loop(c.interpreter(), c.function(1, "feed"), c.function(2, "complete"),
             c.function(3, "abandon"));
-  loop.run();
+  loop.run(c.has(4) ? c.string(4, "first") : std::string());
 }
 
 void bind_shell(Interpreter& in) {

@@ -2,16 +2,14 @@
 -- become, and comes back where the user leaves. A file is loaded first.
 local native = require "rille.native"
 local Session = require "rille.repl.session"
-local commands = require "rille.repl.commands"
 local complete = require "rille.repl.complete"
 
 return function(path)
   local session = Session.new()
-  if path then commands.run(session, "load", path) end
   local function feed(line)
     local came = session:feed(line)
     return session.over and "over" or came == "more" and "more" or nil
   end
   native.read_lines(feed, function(text) return complete(session, text) end,
-    function() session:abandon() end)
+    function() session:abandon() end, path and ".load " .. path)
 end
