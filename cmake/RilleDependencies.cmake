@@ -6,19 +6,30 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(Threads REQUIRED)
 pkg_check_modules(EDIT REQUIRED IMPORTED_TARGET libedit)
 
-# Lua: rille_lua is the one target that brings lua.h. Only interpreter/lua links it.
+# Lua comes as two targets: rille_lua brings lua.h, to interpreter/lua alone; rille_lua_code brings
+# the code, to whatever is linked in the end (a module of a stock Lua finds that in its host). The
+# code is the distribution's archive, if there is one: its calls need no jump through a table, and
+# it never meets another Lua of the process.
 add_library(rille_lua INTERFACE)
-if(RILLE_LUA STREQUAL "c")
-  pkg_check_modules(LUA REQUIRED IMPORTED_TARGET lua5.4)
-  target_link_libraries(rille_lua INTERFACE PkgConfig::LUA)
-elseif(RILLE_LUA STREQUAL "c++")
-  pkg_check_modules(LUA REQUIRED IMPORTED_TARGET lua5.4-c++)
-  target_link_libraries(rille_lua INTERFACE PkgConfig::LUA)
-  target_compile_definitions(rille_lua INTERFACE RILLE_LUA_CXX=1)
+add_library(rille_lua_code INTERFACE)
+if(RILLE_LUA STREQUAL "c" OR RILLE_LUA STREQUAL "c++")
+  set(lua_name lua5.4)
+  if(RILLE_LUA STREQUAL "c++")
+    set(lua_name lua5.4-c++)
+    target_compile_definitions(rille_lua INTERFACE RILLE_LUA_CXX=1)
+  endif()
+  pkg_check_modules(LUA REQUIRED IMPORTED_TARGET ${lua_name})
+  target_include_directories(rille_lua SYSTEM INTERFACE ${LUA_INCLUDE_DIRS})
+  find_library(RILLE_LUA_ARCHIVE NAMES lib${lua_name}.a HINTS ${LUA_LIBDIR})
+  if(RILLE_LUA_ARCHIVE)
+    target_link_libraries(rille_lua_code INTERFACE ${RILLE_LUA_ARCHIVE} m dl)
+  else()
+    target_link_libraries(rille_lua_code INTERFACE PkgConfig::LUA)
+  endif()
 else()
   target_include_directories(rille_lua INTERFACE ${RILLE_LUA}/include)
   find_library(RILLE_LUA_LIBRARY NAMES lua5.4 lua HINTS ${RILLE_LUA}/lib REQUIRED NO_DEFAULT_PATH)
-  target_link_libraries(rille_lua INTERFACE ${RILLE_LUA_LIBRARY} m dl)
+  target_link_libraries(rille_lua_code INTERFACE ${RILLE_LUA_LIBRARY} m dl)
 endif()
 
 # oneDNN: rille_onednn_dep exists only where it was found; without it the built-in kernels work.

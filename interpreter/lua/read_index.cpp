@@ -1,62 +1,77 @@
 #include "interpreter/lua/read_index.h"
 
+#include "core/shape.h"
+
 namespace rille::lua {
 namespace {
 
-constexpr int kMost = 3;  // first, last, step
+constexpr size_t kMost = 3;  // first, last, step
 
-// True where lua_next gave position k of a list: names, and lists whose order is another, are not
-// plain.
-bool at_position(lua_State* L, int k) {
-  return lua_isinteger(L, -2) && lua_tointegerx(L, -2, nullptr) == k;
+// True where nothing but positions 1 to n is in the list. Names, and lists whose order is another,
+// are not plain. One step of lua_next instead of a walk: each call of Lua's costs as much as a
+// shape.
+bool ends_at(lua_State* L, int table, size_t n) {
+  if (n == 0)
+    lua_pushnil(L);
+  else
+    lua_pushinteger(L, static_cast<lua_Integer>(n));
+  return lua_next(L, table) == 0;  // takes the key away when it is the last
 }
 
-// The integers of the list at stack index `table`, or -1 where it is none of at most kMost.
-int read_integers(lua_State* L, int table, int64_t (&n)[kMost]) {
-  int k = 0;
-  for (lua_pushnil(L); lua_next(L, table); lua_settop(L, -2)) {
-    if (k == kMost || !at_position(L, k + 1) || !lua_isinteger(L, -1)) return -1;
-    n[k++] = lua_tointegerx(L, -1, nullptr);
-  }
-  return k;
+bool push_integer_at(lua_State* L, int table, size_t k, int64_t& out) {
+  if (lua_rawgeti(L, table, static_cast<lua_Integer>(k)) != LUA_TNUMBER) return false;
+  int whole = 0;
+  out = lua_tointegerx(L, -1, &whole);
+  return whole != 0;
 }
 
 bool read_range(lua_State* L, int table, IndexTerm& out) {
+  const size_t count = lua_rawlen(L, table);
+  if (count == 1 || count > kMost) return false;
   int64_t n[kMost] = {0, 0, 1};
-  const int count = read_integers(L, table, n);
-  if (count != 0 && count != 2 && count != 3) return false;
+  for (size_t k = 0; k < count; ++k)
+    if (!push_integer_at(L, table, k + 1, n[k])) return false;
+  if (!ends_at(L, table, count)) return false;
   out = {count == 0 ? IndexTerm::Kind::all : IndexTerm::Kind::range, n[0], n[1], n[2]};
   return true;
 }
 
-bool read_term(lua_State* L, int i, IndexTerm& out) {
-  if (lua_isinteger(L, i)) {
-    out = {IndexTerm::Kind::position, lua_tointegerx(L, i, nullptr)};
-    return true;
-  }
-  return lua_type(L, i) == LUA_TTABLE && read_range(L, i, out);
+bool read_position(lua_State* L, int i, IndexTerm& out) {
+  int whole = 0;
+  out = {IndexTerm::Kind::position, lua_tointegerx(L, i, &whole)};
+  return whole != 0;
 }
 
-bool read_list(lua_State* L, int table, IndexTerms& out) {
-  int k = 0;
-  for (lua_pushnil(L); lua_next(L, table); lua_settop(L, -2)) {
+// Leaves what it read on the stack, where a caller's lua_settop takes all of it away at once.
+bool read_list(lua_State* L, int table, int top, IndexTerms& out) {
+  const size_t count = lua_rawlen(L, table);
+  if (count > kMaxRank) return false;
+  for (size_t k = 1; k <= count; ++k) {
     IndexTerm term;
-    if (!at_position(L, ++k) || !read_term(L, lua_gettop(L), term)) return false;
+    const int type = lua_rawgeti(L, table, static_cast<lua_Integer>(k));
+    const bool plain = type == LUA_TNUMBER  ? read_position(L, top + 1, term)
+                       : type == LUA_TTABLE ? read_range(L, top + 1, term)
+                                            : false;
+    if (!plain) return false;
     out.push_back(term);
+    lua_settop(L, top);
   }
-  return true;
+  return ends_at(L, table, count);
 }
 
 }  // namespace
 
 bool read_plain_index(lua_State* L, int i, IndexTerms& out) {
-  if (lua_isinteger(L, i)) {
-    out.push_back({IndexTerm::Kind::position, lua_tointegerx(L, i, nullptr)});
+  const int type = lua_type(L, i);
+  if (type == LUA_TNUMBER) {
+    IndexTerm term;
+    if (!read_position(L, i, term)) return false;
+    out.push_back(term);
     return true;
   }
-  if (lua_type(L, i) != LUA_TTABLE) return false;
+  if (type != LUA_TTABLE) return false;
   const int top = lua_gettop(L);
-  const bool plain = read_list(L, i, out);
+  const bool plain = read_list(L, i, top, out);
   if (!plain) out.clear();
   lua_settop(L, top);
   return plain;
