@@ -7,8 +7,14 @@
 #include <csignal>
 
 #include "interpreter/bind/bind.h"
+#include "interpreter/bind/terminal.h"
 
 namespace rille::bind {
+
+int columns_of(int descriptor) {
+  winsize w{};
+  return ioctl(descriptor, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+}
 namespace {
 
 std::atomic<int> arrived{0};
@@ -41,11 +47,7 @@ void signal_arrived(Call& c) {
 
 void is_a_terminal(Call& c) { c.give(isatty(static_cast<int>(c.integer(1, "descriptor"))) == 1); }
 
-void terminal_width(Call& c) {
-  winsize w{};
-  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0;
-  c.give(known ? w.ws_col : 80);
-}
+void terminal_width(Call& c) { c.give(columns_of(STDERR_FILENO)); }
 
 void step(Call&) {}
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <histedit.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,8 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+
+#include "interpreter/bind/terminal.h"
 
 namespace rille::shell {
 namespace {
@@ -23,16 +24,12 @@ struct EndHistory {
   void operator()(History* h) const { history_end(h); }
 };
 
-size_t terminal_width() {
-  winsize w{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
-}
-
 // In columns, read downwards.
 void print_columns(const std::vector<std::string>& list) {
   size_t widest = 0;
   for (const std::string& s : list) widest = std::max(widest, s.size() + 2);
-  const size_t columns = std::max<size_t>(1, terminal_width() / widest),
+  const auto width = static_cast<size_t>(bind::columns_of(STDOUT_FILENO));
+  const size_t columns = std::max<size_t>(1, width / widest),
                rows = (list.size() + columns - 1) / columns;
   std::fputc('\n', stdout);
   for (size_t r = 0; r < rows; ++r) {

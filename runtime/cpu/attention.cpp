@@ -45,7 +45,7 @@ struct Rows {
 };
 
 template <class A>
-RILLE_CLONES void softmax_block(const Span& span, const Rows<A>& x) {
+RILLE_CLONES void softmax_block(const BlockPair& span, const Rows<A>& x) {
   for (int64_t i = 0; i < span.rows; ++i) {
     const int64_t n = span.limit(i), end = std::min(span.cols, n + kRowTile);
     A *s = x.scores + i * kBlock, *o = x.out + i * x.out_row;
@@ -97,7 +97,7 @@ class Forward {
 
   void block(Place at, int64_t qb) {
     load_head(at);
-    const Span first(x_, qb, 0);
+    const BlockPair first(x_, qb, 0);
     Heads q = in_.q;
     q.data = element(q.data, x_.dtype, first.query * q.time);
     pack_rows(x_.dtype, q, at, first.rows, x_.width, static_cast<A>(x_.scale), queries_.data());
@@ -105,7 +105,7 @@ class Forward {
     std::fill_n(max_, kBlock, -std::numeric_limits<A>::infinity());
     std::fill_n(sum_, kBlock, A(0));
     for (int64_t kb = 0; kb < blocks_of(x_.keys); ++kb) {
-      const Span span(x_, qb, kb);
+      const BlockPair span(x_, qb, kb);
       if (span.empty()) break;
       pair(at, span, kb);
     }
@@ -125,7 +125,7 @@ class Forward {
     loaded_ = kv;
   }
 
-  void pair(Place at, const Span& span, int64_t kb) {
+  void pair(Place at, const BlockPair& span, int64_t kb) {
     const A* keys = keys_.data() + kb * kBlock * x_.width;
     multiply(BlockProduct<A>{span.rows, span.cols, x_.width, queries_.data(), q_row_, 1, keys,
                              kBlock, scores_.data(), kBlock, false,

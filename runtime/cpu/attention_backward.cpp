@@ -36,7 +36,7 @@ template <class A, class MaskAt, class FactorAt>
 }
 
 template <class A>
-RILLE_CLONES void score_block(const Span& span, const Rows<A>& x) {
+RILLE_CLONES void score_block(const BlockPair& span, const Rows<A>& x) {
   const auto none = [](int64_t) { return A(0); };
   const auto one = [](int64_t) { return A(1); };
   for (int64_t i = 0; i < span.rows; ++i) {
@@ -148,7 +148,7 @@ class Backward {
     if (dq_wanted_) std::fill_n(dq_.data() + begin * q_row_, (end - begin) * q_row_, A(0));
     for (int64_t kb = keys.begin; kb < keys.end; ++kb)
       for (int64_t qb = queries.begin; qb < queries.end; ++qb) {
-        const Span span(x_, qb, kb);
+        const BlockPair span(x_, qb, kb);
         if (!span.empty()) pair(at, span, kb);
       }
     if (dq_wanted_)
@@ -156,7 +156,7 @@ class Backward {
                   x_.dtype, in_.dq, at);
   }
 
-  void pair(Place at, const Span& s, int64_t kb) {
+  void pair(Place at, const BlockPair& s, int64_t kb) {
     const A *q = query_rows_.data() + s.query * q_row_, *d_o = do_rows_.data() + s.query * v_row_;
     const Trim columns = s.cut() ? Trim::columns : Trim::none;
     multiply(BlockProduct<A>{s.rows, s.cols, x_.width, q, q_row_, 1,

@@ -129,7 +129,7 @@ void unpack_rows(const A* from, A scale, int64_t begin, int64_t end, int64_t wid
 }
 
 template <class A>
-void load_mask(const Attention& x, Place at, const Span& span, A* to) {
+void load_mask(const Attention& x, Place at, const BlockPair& span, A* to) {
   const Mask& m = x.mask;
   const int64_t start = start_of(m.batch, m.head, at) + span.key * m.key;
   for (int64_t i = 0; i < span.rows; ++i) {
@@ -145,7 +145,7 @@ void load_mask(const Attention& x, Place at, const Span& span, A* to) {
 }
 
 template <class A>
-void load_factors(const Attention& x, Place at, const Span& span, A* to) {
+void load_factors(const Attention& x, Place at, const BlockPair& span, A* to) {
   const uint32_t below = drop_threshold(x.dropout);
   const A keep = x.dropout < 1 ? static_cast<A>(1 / (1 - x.dropout)) : A(0);
   const int64_t head = at.batch * x.heads + at.head;
@@ -163,8 +163,8 @@ void load_factors(const Attention& x, Place at, const Span& span, A* to) {
   template void pack_columns(DType, const Heads&, Place, int64_t, int64_t, A*);             \
   template void unpack_rows(const A*, A, int64_t, int64_t, int64_t, DType, const HeadsOut&, \
                             Place);                                                         \
-  template void load_mask(const Attention&, Place, const Span&, A*);                        \
-  template void load_factors(const Attention&, Place, const Span&, A*);
+  template void load_mask(const Attention&, Place, const BlockPair&, A*);                   \
+  template void load_factors(const Attention&, Place, const BlockPair&, A*);
 RILLE_BLOCKS_(float)
 RILLE_BLOCKS_(double)
 #undef RILLE_BLOCKS_

@@ -26,10 +26,10 @@ inline int64_t padded(int64_t n) {
 inline int64_t balanced(int64_t i, int64_t n) { return i % 2 == 0 ? i / 2 : n - 1 - i / 2; }
 
 /// The part of one head that a block covers. Row i may look at columns 0 .. i + diagonal.
-struct Span {
+struct BlockPair {
   int64_t query, rows, key, cols, diagonal;
 
-  Span(const Attention& x, int64_t qb, int64_t kb)
+  BlockPair(const Attention& x, int64_t qb, int64_t kb)
       : query(qb * kBlock),
         rows(std::min(kBlock, x.queries - query)),
         key(kb * kBlock),
@@ -59,9 +59,9 @@ void unpack_rows(const A* from, A scale, int64_t begin, int64_t end, int64_t wid
 
 /// The mask of one block as numbers to add, to[64, 64]; -inf where a query may not look.
 template <class A>
-void load_mask(const Attention& x, Place at, const Span& span, A* to);
+void load_mask(const Attention& x, Place at, const BlockPair& span, A* to);
 /// The dropout factors of one block, to[64, 64]: 0 or 1 / (1 - p).
 template <class A>
-void load_factors(const Attention& x, Place at, const Span& span, A* to);
+void load_factors(const Attention& x, Place at, const BlockPair& span, A* to);
 
 }  // namespace rille::cpu

@@ -6,30 +6,10 @@ local Session = require "rille.repl.session"
 local complete = require "rille.repl.complete"
 local lift = require "rille.repl.lift"
 local show = require "rille.repl.show"
-
--- What fn prints and writes to stderr, and its result.
-local function heard(fn)
-  local say, errors, lines = print, io.stderr, {}
-  local _ <close> = setmetatable({}, {
-    __close = function() print, io.stderr = say, errors end, -- luacheck: ignore
-  })
-  print = function(...) -- luacheck: ignore
-    local words = table.pack(...)
-    for k = 1, words.n do words[k] = tostring(words[k]) end
-    lines[#lines + 1] = table.concat(words, "\t") .. "\n"
-  end
-  io.stderr = { -- luacheck: ignore
-    write = function(self, ...)
-      lines[#lines + 1] = table.concat { ... }
-      return self
-    end,
-  }
-  local came = fn()
-  return table.concat(lines), came
-end
+local runs = require "support.runs"
 
 local function feed(session, line)
-  return heard(function() return session:feed(line) end)
+  return runs.heard(function() return session:feed(line) end)
 end
 
 -- Feeds lines one by one; gives what each of them said.
@@ -89,8 +69,8 @@ local programs = {
 for k, text in ipairs(programs) do
   t.test("a program fed at once prints what Lua prints " .. k, function()
     local plain = load(text)
-    local want = plain and heard(plain)
-    local said = heard(function()
+    local want = plain and runs.heard(plain)
+    local said = runs.heard(function()
       local session = Session.new()
       for line in (text .. "\n"):gmatch "(.-)\n" do session:feed(line) end
     end)

@@ -10,24 +10,35 @@ function runs.folder()
   return setmetatable({ path = path }, { __close = function() native.remove_all(path) end })
 end
 
--- The exit status of the run, which writes nothing to the terminal, and what it said to stderr.
-function runs.quietly(...)
-  local say, errors, output = print, io.stderr, io.output()
+-- What fn prints and writes to stderr, in one text, and its result.
+function runs.heard(fn)
+  local say, errors, output, said = print, io.stderr, io.output(), {}
   local _ <close> = setmetatable({}, {
     __close = function()
       print, io.stderr = say, errors -- luacheck: ignore
       io.output(output)
     end,
   })
-  print = function() end -- luacheck: ignore
-  local said = {}
+  print = function(...) -- luacheck: ignore
+    local words = table.pack(...)
+    for k = 1, words.n do words[k] = tostring(words[k]) end
+    said[#said + 1] = table.concat(words, "\t") .. "\n"
+  end
   io.stderr = { -- luacheck: ignore
     write = function(self, ...)
-      table.move({ ... }, 1, select("#", ...), #said + 1, said)
+      said[#said + 1] = table.concat { ... }
       return self
     end,
   }
-  return run(...), table.concat(said)
+  local came = fn()
+  return table.concat(said), came
+end
+
+-- The exit status of a recipe's run, and what it said.
+function runs.quietly(...)
+  local arguments = table.pack(...)
+  local said, status = runs.heard(function() return run(table.unpack(arguments, 1, arguments.n)) end)
+  return status, said
 end
 
 return runs

@@ -15,15 +15,9 @@ end
 
 -- Evaluates an expression of the session, handing what it gives to `use`.
 local function with_value(session, text, use)
-  if text == "" then
-    io.stderr:write "an expression is missing\n"
-    return false
-  end
+  if text == "" then return show.complain "an expression is missing" end
   local chunk, problem = session:compile(text)
-  if not chunk then
-    io.stderr:write(problem, "\n")
-    return false
-  end
+  if not chunk then return show.complain(problem) end
   return session:call(use, chunk)
 end
 
@@ -95,10 +89,7 @@ command("graph", "EXPR", "the ops that a tensor's gradient goes back through",
 
 local function run_file(session, path)
   local file, problem = io.open(path, "r")
-  if not file then
-    io.stderr:write(problem, "\n")
-    return false
-  end
+  if not file then return show.complain(problem) end
   local text = file:read "a"
   file:close()
   session.loaded = path
@@ -111,8 +102,7 @@ end)
 
 command("reload", "", "run the file again that was loaded last", function(session)
   if session.loaded then return run_file(session, session.loaded) end
-  io.stderr:write ".load FILE comes first\n"
-  return false
+  return show.complain ".load FILE comes first"
 end)
 
 command("quit", "", "leave; also Ctrl-D", function(session)
@@ -134,9 +124,8 @@ local function run(session, name, rest)
   local names = {}
   for _, c in ipairs(list) do names[#names + 1] = c.name end
   local near = require "rille.nearest"(name, names)
-  io.stderr:write(("there is no command .%s%s\n"):format(show.text(name),
+  return show.complain(("there is no command .%s%s"):format(show.text(name),
     near and (" (did you mean .%s?)"):format(near) or ""))
-  return false
 end
 
 return { parse = parse, run = run, list = list }

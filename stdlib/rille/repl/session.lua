@@ -92,8 +92,7 @@ end
 function Session:take(text, name)
   local chunk, problem = self:compile_statements((text:gsub("^#[^\n]*", "")), name)
   if chunk then return (self:call(chunk)) end
-  io.stderr:write(problem, "\n")
-  return false
+  return show.complain(problem)
 end
 
 -- Runs a chunk of the session; its results come after true. An error has been shown.
@@ -101,8 +100,7 @@ function Session:call(chunk, ...)
   local results = table.pack(xpcall(chunk, error_text, ...))
   self.pending = {}
   if results[1] then return table.unpack(results, 1, results.n) end
-  io.stderr:write(show.text(results[2]), "\n")
-  return false
+  return show.complain(show.text(results[2]))
 end
 
 function Session:run(chunk, silent)
@@ -131,8 +129,7 @@ function Session:feed(line)
     self.buffer = text
     return "more"
   end
-  io.stderr:write(problem, "\n")
-  return false
+  return show.complain(problem)
 end
 
 -- Gives up what has been typed.

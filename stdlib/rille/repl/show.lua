@@ -90,7 +90,14 @@ function show(value, depth)
   return plain and table_text(value, depth) or own_text(value)
 end
 
+-- Says what went wrong; gives what an input gives that failed.
+local function complain(problem)
+  io.stderr:write(problem, "\n")
+  return false
+end
+
 return {
   value = function(value) return show(value, 0) end,
   text = own_text,
+  complain = complain,
 }
