@@ -11,10 +11,12 @@
 namespace rille::bind {
 namespace {
 
+// What an index says, in the op's own arguments: filled where it lies and copied nowhere.
 struct Look {
-  Shape shape;
-  Strides strides;
-  int64_t offset = 0;
+  explicit Look(Tensor t) : view{.x = std::move(t)}, offset(view.x.offset()) {}
+
+  AsStrided::Args view;
+  int64_t offset;
   std::vector<Tensor> ids;  // masks and ids, by ...
   Axes id_dims;             // ... the dim of the look that they apply to
 };
@@ -38,7 +40,7 @@ int64_t integer(const Value& v, std::string_view what) {
 
 class Builder {
  public:
-  explicit Builder(const Tensor& t) : t_(t) { look_.offset = t.offset(); }
+  explicit Builder(Look& look) : look_(look), t_(look.view.x) {}
 
   void one(const Value& v) {
     if (v.get<Tensor>()) return tensor(*v.get<Tensor>());
@@ -58,9 +60,8 @@ class Builder {
     ++dim_;
   }
 
-  Look finish() {
+  void finish() {
     while (dim_ < t_.rank()) keep();
-    return std::move(look_);
   }
 
  private:
@@ -80,8 +81,8 @@ class Builder {
                         t_.rank() == 1 ? "" : "s");
   }
   void keep() {
-    look_.shape.push_back(t_.shape()[dim_]);
-    look_.strides.push_back(t_.strides()[dim_]);
+    look_.view.size.list.push_back(t_.shape()[dim_]);
+    look_.view.strides.list.push_back(t_.strides()[dim_]);
     ++dim_;
   }
 
@@ -93,7 +94,7 @@ class Builder {
                         name(i.dtype()));
     look_.ids.push_back(i);
     look_.id_dims.all = false;
-    look_.id_dims.list.push_back(look_.shape.size());
+    look_.id_dims.list.push_back(look_.view.size.list.size());
     const int covered = mask ? std::max(i.rank(), 1) : 1;
     for (int k = 0; k < covered; ++k) {
       need_dim();
@@ -112,14 +113,14 @@ class Builder {
     const int64_t step =
         std::min(r.step, std::max<int64_t>(size, 1));  // a longer one meets no more
     look_.offset += from * stride;
-    look_.shape.push_back(std::max<int64_t>(0, (to - from + step - 1) / step));
-    look_.strides.push_back(stride * step);
+    look_.view.size.list.push_back(std::max<int64_t>(0, (to - from + step - 1) / step));
+    look_.view.strides.list.push_back(stride * step);
     ++dim_;
   }
 
+  Look& look_;
   const Tensor& t_;
   int dim_ = 0;
-  Look look_;
 };
 
 [[noreturn]] void no_such_member(const std::string& name) {
@@ -134,8 +135,8 @@ class Builder {
       .op("");
 }
 
-Look look_for(Call& c, const Tensor& t) {
-  Builder b(t);
+void read_look(Call& c, Look& look) {
+  Builder b(look);
   if (lua::IndexTerms terms; c.plain_index(2, terms)) {
     for (const lua::IndexTerm& one : terms) b.one(one);
     return b.finish();
@@ -148,30 +149,29 @@ Look look_for(Call& c, const Tensor& t) {
   } else {
     b.one(v);
   }
-  return b.finish();
+  b.finish();
 }
 
-Tensor view_of(Tensor t, const Look& look) {
-  if (look.offset == t.offset() && look.shape == t.shape()) return t;
-  return call<AsStrided>({.x = std::move(t),
-                          .size = Sizes(look.shape),
-                          .strides = Sizes(look.strides),
-                          .offset = look.offset});
+Tensor view_of(Look& look) {
+  const Tensor& t = look.view.x;
+  if (look.offset == t.offset() && look.view.size.list == t.shape()) return t;
+  look.view.offset = look.offset;
+  return call<AsStrided>(look.view);
 }
 
 }  // namespace
 
 Tensor tensor_get_index(Call& c) {
-  Tensor t = c.tensor(1, "self");
-  const Look look = look_for(c, t);
-  Tensor v = view_of(std::move(t), look);
+  Look look(c.tensor(1, "self"));
+  read_look(c, look);
+  Tensor v = view_of(look);
   if (look.ids.empty()) return v;
   return call<Index>({.x = v, .indices = look.ids, .dims = look.id_dims});
 }
 
 void tensor_set_index(Call& c) {
-  const Tensor t = c.tensor(1, "self");
-  const Look look = look_for(c, t);
+  Look look(c.tensor(1, "self"));
+  read_look(c, look);
   Tensor source;
   if (c.is_tensor(3))
     source = c.tensor(3, "value");
@@ -181,7 +181,7 @@ void tensor_set_index(Call& c) {
     source = cast(Tensor::number(int64_t{*v.get<bool>()}), DType::boolean);
   else
     c.wrong(3, "value", "a tensor or a number");
-  const Tensor v = view_of(t, look);
+  const Tensor v = view_of(look);
   if (look.ids.empty()) return copy_(v, source);
   call_<IndexPut>(
       {.x = v, .indices = look.ids, .source = source, .accumulate = false, .dims = look.id_dims});

@@ -7,19 +7,18 @@
 namespace rille::lua {
 namespace {
 
-// Upvalues: methods, getters, the interpreter, the native that looks, the metatable of tensors.
-enum Upvalue { kMethods = 1, kGetters, kInterpreter, kGet, kMetatable };
+// Upvalues: methods, getters, the interpreter, the metatable of tensors.
+enum Upvalue { kMethods = 1, kGetters, kInterpreter, kMetatable };
 
 int look(lua_State* L) {
   Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(kInterpreter)));
-  const auto get = reinterpret_cast<GetIndex>(lua_touserdata(L, lua_upvalueindex(kGet)));
   luaL_checkstack(L, 32, "rille");
   follow_coroutine(L, in);
   const size_t first = in.results.size();
   Box* box = push_tensor_box(L, in, lua_upvalueindex(kMetatable));
   const bool done = guarded(L, in, Blame{}, [&] {
     Call call(L, in);
-    fill(in, box, get(call));
+    fill(in, box, in.get_index(call));
   });
   if (!done) return raise_prepared(L, in, first);
   pace_collector(L, in);
@@ -46,10 +45,10 @@ int tensor_index(lua_State* L) {
 }  // namespace
 
 void push_tensor_index(lua_State* L, Interpreter& in, GetIndex get) {
+  in.get_index = get;
   lua_pushlightuserdata(L, &in);
-  lua_pushlightuserdata(L, reinterpret_cast<void*>(get));
   lua_rawgetp(L, LUA_REGISTRYINDEX, &in.tensor_metatable);
-  lua_pushcclosure(L, tensor_index, 5);
+  lua_pushcclosure(L, tensor_index, 4);
 }
 
 }  // namespace rille::lua

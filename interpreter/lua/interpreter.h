@@ -23,6 +23,8 @@ struct lua_State;
 
 namespace rille::lua {
 
+class Call;
+
 /// What a Lua error carries: the C++ error and where the script was.
 struct Raised {
   Error error;
@@ -47,6 +49,7 @@ struct Interpreter {
   lua_State* running = nullptr;  // the coroutine whose code runs
   Context context;
   const void* tensor_metatable = nullptr;
+  Tensor (*get_index)(Call&) = nullptr;                               // what t[i] is
   std::map<std::string, std::unique_ptr<char>, std::less<>> classes;  // address: registry key
   std::set<const void*> object_metatables;
   std::unordered_map<std::string, std::string> chunks;  // "=(command line)" -> its text

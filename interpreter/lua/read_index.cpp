@@ -42,7 +42,7 @@ bool read_position(lua_State* L, int i, IndexTerm& out) {
   return whole != 0;
 }
 
-// Leaves what it read on the stack, where a caller's lua_settop takes all of it away at once.
+// What is not plain may leave something on the stack.
 bool read_list(lua_State* L, int table, int top, IndexTerms& out) {
   const size_t count = lua_rawlen(L, table);
   if (count > kMaxRank) return false;
@@ -71,10 +71,10 @@ bool read_plain_index(lua_State* L, int i, IndexTerms& out) {
   }
   if (type != LUA_TTABLE) return false;
   const int top = lua_gettop(L);
-  const bool plain = read_list(L, i, top, out);
-  if (!plain) out.clear();
+  if (read_list(L, i, top, out)) return true;
+  out.clear();
   lua_settop(L, top);
-  return plain;
+  return false;
 }
 
 }  // namespace rille::lua

@@ -76,7 +76,7 @@ class Dims {
   const int64_t* data() const { return far() ? far_ : near_; }
   int64_t* data_after_push() { return n_ >= kInPlace ? far_ : near_; }
   void make_room();  // for one more than kInPlace: moves to the heap; throws E_SHAPE past kMaxRank
-  void copy_from(const Dims& o) {
+  [[gnu::always_inline]] void copy_from(const Dims& o) {
     if (o.far()) [[unlikely]]
       copy_far(o);
     else
@@ -85,7 +85,7 @@ class Dims {
   // All of it, whatever is in use: a few vector moves instead of a call of memmove.
   void copy_near(const Dims& o) { std::memcpy(near_, o.near_, sizeof near_); }
   void copy_far(const Dims& o);
-  void steal(Dims& o) noexcept {
+  [[gnu::always_inline]] void steal(Dims& o) noexcept {
     if (!o.far()) [[likely]] {
       copy_near(o);
       return;

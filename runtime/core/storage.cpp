@@ -13,6 +13,8 @@ Storage::~Storage() {
     memory::deallocate(data, bytes);
 }
 
+[[gnu::noinline]] void StorageRef::destroy(Storage* p) noexcept { delete p; }
+
 namespace {
 
 Error out_of_memory(int64_t bytes) {

@@ -48,7 +48,7 @@ class StorageRef {
     return *this;
   }
   ~StorageRef() {
-    if (p_ && drop_reference(p_->refs)) delete p_;
+    if (p_ && drop_reference(p_->refs)) destroy(p_);
   }
   explicit operator bool() const { return p_ != nullptr; }
   Storage* operator->() const { return p_; }
@@ -56,6 +56,7 @@ class StorageRef {
   bool unique() const { return p_ && p_->refs.load(std::memory_order_acquire) == 1; }
 
  private:
+  static void destroy(Storage* p) noexcept;
   Storage* p_ = nullptr;
 };
 

@@ -49,6 +49,8 @@ Tensor Tensor::of(std::span<const double> values, const Shape& s, DType d) {
   return t;
 }
 
+[[gnu::noinline]] void Tensor::destroy(TensorImpl* p) noexcept { delete p; }
+
 Tensor Tensor::alias(const Shape& shape, const Strides& strides, int64_t offset) const {
   Tensor t(new TensorImpl);
   TensorImpl& i = *t.p_;

@@ -62,7 +62,7 @@ class Tensor {
     return *this;
   }
   ~Tensor() {
-    if (p_ && drop_reference(p_->refs)) delete p_;
+    if (p_ && drop_reference(p_->refs)) destroy(p_);
   }
 
   /// Fresh memory, not initialised.
@@ -127,6 +127,8 @@ class Tensor {
   Meta meta() const { return {p_->shape, p_->dtype, p_->device, p_->strides, !p_->contiguous}; }
 
  private:
+  // Out of line: of the handles that go out of scope in an op, most are empty or not the last.
+  static void destroy(TensorImpl* p) noexcept;
   TensorImpl* p_ = nullptr;
 };
 
