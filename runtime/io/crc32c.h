@@ -1,6 +1,6 @@
 // CRC-32C (Castagnoli, reflected polynomial 0x82f63b78): the checksum of tensors in files. One bit
-// flipped, and any burst up to 32 bits, is always seen. Uses the processor's instruction if it has
-// it.
+// flipped, and any burst up to 32 bits, is always seen. Uses the processor's instructions, where it
+// has them.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -36,8 +36,8 @@ end
 
 -- The exit status of a recipe's run, and what it said.
 function runs.quietly(...)
-  local arguments = table.pack(...)
-  local said, status = runs.heard(function() return run(table.unpack(arguments, 1, arguments.n)) end)
+  local with = table.pack(...)
+  local said, status = runs.heard(function() return run(table.unpack(with, 1, with.n)) end)
   return status, said
 end
 

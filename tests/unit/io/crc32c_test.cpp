@@ -23,7 +23,7 @@ TEST_CASE("crc32c: published vectors", "[io]") {
 }
 
 TEST_CASE("crc32c: pieces, alignments and both ways agree", "[io]") {
-  std::vector<unsigned char> bytes(300);
+  std::vector<unsigned char> bytes(1600);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i * 37 + 11);
   for (size_t begin = 0; begin < 9; ++begin)
     for (size_t n = 0; begin + n < bytes.size(); n += 7) {
