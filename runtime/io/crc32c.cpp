@@ -104,8 +104,9 @@ constexpr uint64_t folding(uint64_t bits) { return uint64_t{power(bits - 1)} << 
 __attribute__((target("avx512f,vpclmulqdq,sse4.2"))) uint32_t crc32c_avx512(const unsigned char* p,
                                                                             size_t n,
                                                                             uint32_t crc) {
-  const __m512i by = _mm512_broadcast_i32x4(_mm_set_epi64x(
-      static_cast<int64_t>(folding(8 * kFolded)), static_cast<int64_t>(folding(8 * kFolded + 64))));
+  constexpr auto high = static_cast<int64_t>(folding(8 * kFolded + 64)),
+                 low = static_cast<int64_t>(folding(8 * kFolded));
+  const __m512i by = _mm512_set_epi64(low, high, low, high, low, high, low, high);
   __m512i x[4];
   for (size_t k = 0; k < 4; ++k) x[k] = _mm512_loadu_si512(p + 64 * k);
   x[0] =

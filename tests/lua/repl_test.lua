@@ -103,6 +103,43 @@ t.test("errors are told, and leave modes as they were", function()
   t.ok(not said:find "rille.repl", said)
 end)
 
+t.test(".source gives the lines back that were typed, or a file's", function()
+  local _, session = session_of { "local function twice(x)", "  return 2 * x", "end" }
+  t.eq((feed(session, ".source twice")),
+    "-- input:1:1\nlocal function twice(x)\n  return 2 * x\nend\n")
+  t.ok(feed(session, ".source session_test"):find "no function but a nil")
+  t.ok(feed(session, ".source string.rep"):find "C%+%+")
+  local here <close> = runs.folder()
+  native.mkdirs(here.path)
+  local file = assert(io.open(here.path .. "/f.lua", "w"))
+  file:write "\nfunction from_a_file()\n  return 1\nend\n"
+  file:close()
+  feed(session, ".load " .. here.path .. "/f.lua")
+  local said = feed(session, ".source from_a_file")
+  t.ok(said:find "f.lua:2\nfunction from_a_file%(%)\n  return 1\nend\n$", said)
+  _G.from_a_file = nil
+end)
+
+t.test(".save writes what went well, and over nothing", function()
+  local here <close> = runs.folder()
+  local _, session = session_of {
+    "local a = 1", "a +* 2", "error 'no'", "for i = 1, 2 do", "a = a + i", "end",
+  }
+  t.eq({ feed(session, ".save " .. here.path) }, { "", true })
+  local file = assert(io.open(here.path))
+  t.eq(file:read "a", "local a = 1\nfor i = 1, 2 do\na = a + i\nend\n")
+  file:close()
+  t.ok(feed(session, ".save " .. here.path):find "there already")
+  local _, again = session_of { ".load " .. here.path }
+  t.eq((feed(again, "a")), "4\n")
+end)
+
+t.test(".tensors tells what is alive", function()
+  local _, session = session_of { "rille = require 'rille'", "local x = rille.zeros(31, 977)" }
+  local said = feed(session, ".tensors")
+  t.ok(said:find("1 x f32{ 31, 977 }", 1, true), said)
+end)
+
 t.test("an expression is a list of expressions, with comments", function()
   t.eq(session_of { "1, 2 -- three", "(1) + (2)", "", "-- nothing", "select('#', nil, nil)", "1;" },
     { "1\t2\n", "3\n", "", "", "2\n", "" })

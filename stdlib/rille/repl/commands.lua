@@ -4,6 +4,7 @@ local rille = require "rille"
 local native = require "rille.native"
 local fail = require "rille.fail"
 local show = require "rille.repl.show"
+local source = require "rille.repl.source"
 
 local commands = {}
 local list = {}
@@ -76,6 +77,16 @@ command("memory", "", "what tensors and Lua hold", function()
   return true
 end)
 
+command("tensors", "", "what is alive, the largest first", function()
+  local most = 20
+  for k, held in ipairs(rille.memory.snapshot()) do
+    if k > most then return print "  ..." end
+    print(("  %10s  %5d x %s%s%s"):format(bytes_text(held.bytes), held.count, held.dtype,
+      show.value(held.shape), held.gradient and "  gradients" or ""))
+  end
+  return true
+end)
+
 command("graph", "EXPR", "the ops that a tensor's gradient goes back through",
   function(session, text)
     return with_value(session, text, function(chunk)
@@ -103,6 +114,28 @@ end)
 command("reload", "", "run the file again that was loaded last", function(session)
   if session.loaded then return run_file(session, session.loaded) end
   return show.complain ".load FILE comes first"
+end)
+
+command("source", "EXPR", "the lines of a function", function(session, text)
+  return with_value(session, text, function(chunk)
+    local lines, problem = source(session, (chunk()))
+    if lines then print(lines) else show.complain(problem) end
+  end)
+end)
+
+-- Files are not written over: what was in there might be wanted.
+command("save", "FILE", "write the inputs that went well to a new file", function(session, path)
+  if path == "" then return show.complain "a name for the file is missing" end
+  local there = io.open(path, "r")
+  if there then
+    there:close()
+    return show.complain(("%s is there already"):format(path))
+  end
+  local file, problem = io.open(path, "w")
+  if not file then return show.complain(problem) end
+  file:write(table.concat(session.kept, "\n"), #session.kept > 0 and "\n" or "")
+  file:close()
+  return true
 end)
 
 command("quit", "", "leave; also Ctrl-D", function(session)

@@ -29,6 +29,8 @@ end
 
 function Session.new()
   local self = setmetatable({ declared = {}, pending = {}, results = {}, inputs = 0 }, Session)
+  self.texts = {}                                        -- of inputs, by the names of their chunks
+  self.kept = {}                                         -- those that went well, in order
   self.env = environment(self)
   return self
 end
@@ -85,6 +87,7 @@ function Session:compile(text)
   end
   self.inputs = self.inputs + 1
   native.remember_chunk(name, text)
+  self.texts[name] = text
   return chunk
 end
 
@@ -124,7 +127,11 @@ function Session:feed(line)
     if command then return commands.run(self, command, rest) end
   end
   local chunk, problem, incomplete = self:compile(text)
-  if chunk then return self:run(chunk, text:find ";%s*$" ~= nil) end
+  if chunk then
+    local good = self:run(chunk, text:find ";%s*$" ~= nil)
+    if good then self.kept[#self.kept + 1] = text end
+    return good
+  end
   if incomplete then
     self.buffer = text
     return "more"
