@@ -1,6 +1,7 @@
 // One Lua state with what Rille keeps beside it: the context that ops run in, the metatables by
 // address, the sources of loaded chunks for error texts, results and errors on their way into Lua.
 #pragma once
+#include <atomic>
 #include <csignal>
 #include <deque>
 #include <functional>
@@ -16,6 +17,7 @@
 #include "core/error.h"
 #include "interpreter/lua/owned.h"
 #include "interpreter/lua/pace.h"
+#include "interpreter/lua/policy.h"
 #include "interpreter/lua/small_blocks.h"
 #include "interpreter/lua/value.h"
 
@@ -69,6 +71,8 @@ struct Interpreter {
   lua_State* modes_of = nullptr;  // whose modes context.flags holds
 
   Pace pace;
+  Policy policy;                            // set before open_state
+  std::atomic<bool> stop_requested{false};  // by request_stop
 };
 
 /// Lets Lua's collector follow the tensors. Called at the door, before a call reads its arguments:

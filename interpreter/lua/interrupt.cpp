@@ -37,6 +37,10 @@ void interrupt(Interpreter& in, int signal) noexcept {
     lua_sethook(in.running, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
+void request_stop(Interpreter& in) noexcept {
+  in.stop_requested.store(true, std::memory_order_relaxed);
+}
+
 void forget_interrupt(Interpreter& in) noexcept {
   in.signal = 0;
   lua_sethook(in.L, nullptr, 0, 0);
