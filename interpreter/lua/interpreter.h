@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/budget.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "interpreter/lua/owned.h"
@@ -73,6 +74,9 @@ struct Interpreter {
   Pace pace;
   Policy policy;                            // set before open_state
   std::atomic<bool> stop_requested{false};  // by request_stop
+  std::shared_ptr<Budget> budget;           // null without limits
+  std::string over_text;                    // the first error that told that a run is over
+  int runs = 0;                             // chunks that run inside one another
 };
 
 /// Lets Lua's collector follow the tensors. Called at the door, before a call reads its arguments:
