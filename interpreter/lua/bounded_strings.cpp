@@ -241,52 +241,90 @@ int format(lua_State* L) {
 int gather(lua_State* L) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);
-  for (;;) {
+  while (luaL_bufflen(&b) <= size_t{kLongestChunk}) {
     spend(L, interpreter_of(L), 1);
     lua_pushvalue(L, 1);
     lua_call(L, 0, 1);
-    if (lua_isnil(L, -1)) break;
+    const bool done =
+        lua_isnil(L, -1) || (lua_type(L, -1) == LUA_TSTRING && lua_rawlen(L, -1) == 0);
+    if (done) {
+      lua_pop(L, 1);
+      break;
+    }
     if (!lua_isstring(L, -1)) return luaL_error(L, "reader function must return a string");
-    size_t n = 0;
-    lua_tolstring(L, -1, &n);
-    if (n == 0) break;
     luaL_addvalue(&b);
-    if (luaL_bufflen(&b) > size_t{kLongestChunk}) break;
   }
-  lua_settop(L, -2);
   luaL_pushresult(&b);
   return 1;
 }
 
-// load(chunk [, name, mode, env]) for chunks of a moderate length: the compiler can't be stopped.
-// Upvalue: load as it was.
+struct Pieces {
+  Interpreter* in;
+  const char* at;
+  size_t left;
+};
+
+// The compiler's reader. A piece is short enough for whatever the compiler does with it.
+const char* next_piece(lua_State* L, void* data, size_t* size) {
+  constexpr size_t kPiece = 256;
+  Pieces& pieces = *static_cast<Pieces*>(data);
+  *size = std::min(pieces.left, kPiece);
+  if (*size == 0) return nullptr;
+  spend(L, *pieces.in, static_cast<int64_t>(*size));
+  const char* piece = pieces.at;
+  pieces.at += *size;
+  pieces.left -= *size;
+  return piece;
+}
+
+int nothing_but(lua_State* L) {  // nil and the message on top
+  lua_pushnil(L);
+  lua_insert(L, -2);
+  return 2;
+}
+
+// load(chunk [, name, mode, env]): text, of a moderate length.
 int load(lua_State* L) {
-  if (lua_type(L, 1) != LUA_TSTRING) {
-    luaL_checktype(L, 1, LUA_TFUNCTION);
-    if (lua_isnoneornil(L, 2)) {
-      lua_settop(L, std::max(2, lua_gettop(L)));
-      lua_pushliteral(L, "=(load)");
-      lua_replace(L, 2);
-    }
+  const bool given = lua_type(L, 1) == LUA_TSTRING;
+  const bool has_globals = lua_gettop(L) >= 4;
+  if (!given) luaL_checktype(L, 1, LUA_TFUNCTION);
+  const char* name = luaL_optstring(L, 2, given ? lua_tostring(L, 1) : "=(load)");
+  if (!given) {
     lua_pushcfunction(L, gather);
     lua_pushvalue(L, 1);
-    if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
-      lua_pushnil(L);
-      lua_insert(L, -2);
-      return 2;
-    }
+    if (lua_pcall(L, 1, 1, 0) != LUA_OK) return nothing_but(L);
     lua_replace(L, 1);
   }
-  if (lua_rawlen(L, 1) > static_cast<lua_Unsigned>(kLongestChunk)) {
-    lua_pushnil(L);
+  const Text text = text_at(L, 1);
+  if (text.size > size_t{kLongestChunk}) {
     lua_pushliteral(L, "chunk too long");
-    return 2;
+    return nothing_but(L);
   }
-  spend(L, interpreter_of(L), static_cast<int64_t>(lua_rawlen(L, 1)));
+  if (load_text_chunk(L, interpreter_of(L), {text.data, text.size}, name) != LUA_OK)
+    return nothing_but(L);
+  if (has_globals) {
+    lua_pushvalue(L, 4);
+    if (!lua_setupvalue(L, -2, 1)) lua_pop(L, 1);
+  }
+  return 1;
+}
+
+// A function whose first argument is a format of moderate length. Upvalue: the stock one.
+int with_short_format(lua_State* L) {
+  if (lua_type(L, 1) == LUA_TSTRING && lua_rawlen(L, 1) > kLongestFormat)
+    return luaL_error(L, "the format is too long");
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
   return lua_gettop(L);
+}
+
+void bound_format(lua_State* L, const char* library, const char* name) {
+  lua_getglobal(L, library);
+  lua_getfield(L, -1, name);
+  lua_pushcclosure(L, with_short_format, 1);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 1);
 }
 
 }  // namespace
@@ -300,12 +338,19 @@ void bound_strings(lua_State* L) {
   lua_pushcclosure(L, format, 1);
   lua_setfield(L, -2, "format");
   lua_pop(L, 1);
+  for (const char* name : {"pack", "packsize", "unpack"}) bound_format(L, LUA_STRLIBNAME, name);
+  bound_format(L, LUA_OSLIBNAME, "date");
 }
 
 void bound_load(lua_State* L) {
-  lua_getglobal(L, "load");
-  lua_pushcclosure(L, load, 1);
+  lua_pushcfunction(L, load);
   lua_setglobal(L, "load");
+}
+
+int load_text_chunk(lua_State* L, Interpreter& in, std::string_view text, const char* name) {
+  if (!in.budget) return luaL_loadbufferx(L, text.data(), text.size(), name, "t");
+  Pieces pieces{&in, text.data(), text.size()};
+  return lua_load(L, next_piece, &pieces, name, "t");
 }
 
 }  // namespace rille::lua

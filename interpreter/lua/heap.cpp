@@ -76,6 +76,7 @@ void* allocate_counted(void* interpreter, void* block, size_t old_size, size_t s
 // its strings.
 void warn(void* interpreter, const char* piece, int more) {
   Interpreter& in = *static_cast<Interpreter*>(interpreter);
+  if (in.policy.sandbox) return;  // a stranger's words are not for the host's terminal
   if (!in.warned) {
     if (!more && piece[0] == '@') return;  // a control message
     std::fputs("rille: warning: ", stderr);

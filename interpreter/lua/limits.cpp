@@ -98,6 +98,7 @@ LimitedRun::LimitedRun(Interpreter& in)
     : in_(in),
       outermost_(in.runs++ == 0),
       flags_(in.context.flags),
+      dtype_(in.context.default_dtype),
       device_(in.context.default_device),
       saved_hooks_(in.context.saved_hooks.size()) {
   if (!outermost_ || !in.budget) return;
@@ -108,17 +109,24 @@ LimitedRun::LimitedRun(Interpreter& in)
 
 LimitedRun::~LimitedRun() {
   --in_.runs;
-  if (!outermost_ || !in_.budget) return;
-  const bool early = in_.budget->is_over();
-  in_.budget->end_run();
-  if (!early) return;
+  if (!outermost_) return;
+  bool early = false;
+  if (in_.budget) {
+    early = in_.budget->is_over();
+    in_.budget->end_run();
+    watch_instructions(in_.L, in_);
+  }
+  if (early || in_.policy.sandbox) leave_modes();
+}
+
+void LimitedRun::leave_modes() {
   const Entered entered(in_, in_.L);
   in_.context.flags = flags_;
   const KeptModes main(in_);  // where it ended in a coroutine, those are the coroutine's flags
+  in_.context.default_dtype = dtype_;
   in_.context.default_device = device_;
   in_.context.saved_hooks.resize(saved_hooks_);
   in_.owned.forget_scopes();
-  watch_instructions(in_.L, in_);
 }
 
 std::optional<std::string> LimitedRun::ended_early() const {

@@ -26,8 +26,8 @@ void check_budget(lua_State* L, Interpreter& in);
 void name_the_limit(lua_State* L, Interpreter& in, int status);
 
 /// A run of a chunk or function: limits hold, and count from its beginning. Runs inside it belong
-/// to it. Where it has to end early, the modes and scopes that it could not leave in order are left
-/// for it.
+/// to it. What a run in the sandbox, or one that had to end early, left of modes, defaults and
+/// scopes ends with it.
 class LimitedRun {
  public:
   explicit LimitedRun(Interpreter& in);
@@ -40,9 +40,11 @@ class LimitedRun {
   std::optional<std::string> ended_early() const;
 
  private:
+  void leave_modes();
   Interpreter& in_;
   bool outermost_;
   uint32_t flags_;
+  DType dtype_;
   Device device_;
   size_t saved_hooks_;
 };

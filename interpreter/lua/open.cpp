@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "interpreter/lua/bounded_libraries.h"
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/heap.h"
 #include "interpreter/lua/libraries.h"
@@ -70,7 +71,8 @@ void read_error(Interpreter& in, int status, Outcome& out) {
     const bool quiet =
         lua_type(L, -1) == LUA_TSTRING && std::strcmp(lua_tolstring(L, -1, nullptr), "exit") == 0;
     lua_settop(L, -2);
-    if (quiet) return;
+    if (in.policy.sandbox) out.status = 1;  // a stranger's word is none
+    if (quiet && !in.policy.sandbox) return;
   }
   lua_pushcfunction(L, error_text_body);
   lua_pushvalue(L, -2);
@@ -118,8 +120,7 @@ int run_body(lua_State* L) {
   lua_pushlstring(L, run.chunk->data() + 1, run.chunk->size() - 1);
   lua_rawseti(L, -2, 0);
   lua_setglobal(L, "arg");
-  if (luaL_loadbufferx(L, run.text->data(), run.text->size(), run.chunk->c_str(), "t") != LUA_OK)
-    return lua_error(L);
+  if (load_text_chunk(L, *run.in, *run.text, run.chunk->c_str()) != LUA_OK) return lua_error(L);
   const int n = static_cast<int>(run.arguments->size());
   luaL_checkstack(L, n + 8, "too many arguments");
   for (const std::string& a : *run.arguments) lua_pushlstring(L, a.data(), a.size());

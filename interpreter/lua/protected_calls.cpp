@@ -73,15 +73,31 @@ int protected_call_with_handler(lua_State* L) {
   return after_call(L, lua_pcallk(L, arguments, LUA_MULTRET, kNote, 0, after_call), 0);
 }
 
-}  // namespace
+// debug.traceback(message): in a handler, of where the error was raised; the stack there is gone.
+// Upvalue: the stock one.
+int traceback(lua_State* L) {
+  const int kind = lua_type(L, 1), top = lua_gettop(L);
+  if ((kind == LUA_TSTRING || kind == LUA_TNUMBER) &&
+      lua_rawgetp(L, LUA_REGISTRYINDEX, &kStackKey) == LUA_TSTRING) {
+    lua_pushfstring(L, "%s\n%s", lua_tostring(L, 1), lua_tostring(L, -1));
+    return 1;
+  }
+  lua_settop(L, top);
+  return lua_tocfunction(L, lua_upvalueindex(1))(L);  // no call of its own, which it would show
+}
 
-void push_failed_stack(lua_State* L) { lua_rawgetp(L, LUA_REGISTRYINDEX, &kStackKey); }
+}  // namespace
 
 void replace_protected_calls(lua_State* L) {
   lua_pushcfunction(L, protected_call);
   lua_setglobal(L, "pcall");
   lua_pushcfunction(L, protected_call_with_handler);
   lua_setglobal(L, "xpcall");
+  lua_getglobal(L, LUA_DBLIBNAME);
+  lua_getfield(L, -1, "traceback");
+  lua_pushcclosure(L, traceback, 1);
+  lua_setfield(L, -2, "traceback");
+  lua_pop(L, 1);
 }
 
 }  // namespace rille::lua

@@ -5,11 +5,8 @@
 
 namespace rille::lua {
 
-/// Replaces the two globals. May raise.
+/// Replaces the two globals, and debug.traceback by one that shows a handler where its error was
+/// raised. May raise.
 void replace_protected_calls(lua_State* L);
-
-/// Pushes the stack as it was where the error at hand was raised, while xpcall's handler runs; nil
-/// at other times.
-void push_failed_stack(lua_State* L);
 
 }  // namespace rille::lua

@@ -20,12 +20,15 @@ const char kAllowedKey = 0;         // registry: what the sandbox's globals are 
 // ---- refusing
 // -----------------------------------------------------------------------------------
 
-int refuse_as(lua_State* L, const char* name) {
+// `what` is a string that the stack holds.
+int refuse_as(lua_State* L, const char* name, const char* what = nullptr) {
   luaL_checkstack(L, 16, "rille");
   Interpreter& in = interpreter_of(L);
   const size_t first = in.results.size();
-  guarded(L, in, Blame{name},
-          [] { throw fail(Kind::state, "E_SANDBOX", "the sandbox does not grant this"); });
+  guarded(L, in, Blame{name}, [&] {
+    throw what ? fail(Kind::state, "E_SANDBOX", "the sandbox does not grant '{}'", what)
+               : fail(Kind::state, "E_SANDBOX", "the sandbox does not grant this");
+  });
   return raise_prepared(L, in, first);
 }
 
@@ -58,7 +61,7 @@ int format(lua_State* L) {
   const char* text = luaL_checkstring(L, 1);
   for (const char* p = std::strchr(text, '%'); p; p = std::strchr(p, '%')) {
     p += 1 + std::strspn(p + 1, "-+ #0123456789.");
-    if (*p == 'p') return refuse_as(L, "string.format '%p'");
+    if (*p == 'p') return refuse_as(L, "format", "%p");
     if (*p) ++p;
   }
   for (int i = 2; i <= lua_gettop(L); ++i) {
@@ -133,7 +136,7 @@ int collect_garbage(lua_State* L) {
     lua_pushinteger(L, lua_gc(L, LUA_GCCOLLECT));
     return 1;
   }
-  if (std::strcmp(what, "step") != 0) return refuse_as(L, "collectgarbage");
+  if (std::strcmp(what, "step") != 0) return refuse_as(L, "collectgarbage", what);
   lua_pushboolean(L, lua_gc(L, LUA_GCSTEP, 0));
   return 1;
 }
@@ -146,7 +149,7 @@ int require(lua_State* L) {
                                              "rille.repl", "rille.recipe."};
   bool known = is_embedded(name) || std::strcmp(name, "rille") == 0;
   for (const char* m : private_modules) known &= std::strncmp(name, m, std::strlen(m)) != 0;
-  if (!known) return refuse_as(L, "require");
+  if (!known) return refuse_as(L, "require", name);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   lua_call(L, 1, 1);
@@ -253,7 +256,7 @@ void strip_libraries(lua_State* L) {
                                 "os.rename",  "os.tmpname", nullptr};
   refuse_fields(L, LUA_IOLIBNAME, io);
   refuse_fields(L, LUA_OSLIBNAME, os);
-  for (const char* gone : {"dofile", "loadfile", "warn"}) {
+  for (const char* gone : {"dofile", "loadfile"}) {
     lua_pushnil(L);
     lua_setglobal(L, gone);
   }

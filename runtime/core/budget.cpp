@@ -26,7 +26,8 @@ Budget* Budget::current() {
 void Budget::begin_run() {
   running_ = true;
   why_ = Why::nothing;
-  instructions_ = unseen_ = heap_asked_ = 0;
+  instructions_ = unseen_ = 0;
+  refused_ = {};
   began_ = Clock::now();
   const std::chrono::duration<double> seconds(std::min(limits_.seconds, kLongest));
   deadline_ = began_ + std::chrono::duration_cast<Clock::duration>(seconds);
@@ -86,6 +87,20 @@ void Budget::raise() const {
   throw internal_error("a run that may go on was ended");
 }
 
+namespace {
+
+constinit thread_local Budget* working_for __attribute__((tls_model("initial-exec"))) = nullptr;
+
+}  // namespace
+
+Working::Working(Budget* b) : before_(std::exchange(working_for, b)) {}
+Working::~Working() { working_for = before_; }
+
+void end_if_over() {
+  Budget* b = working_for ? working_for : Budget::current();
+  if (b && b->can_end_early() && b->over()) b->raise();
+}
+
 // ---- memory
 // ----------------------------------------------------------------------------------------
 
@@ -121,24 +136,21 @@ void Budget::raise_out_of_memory(int64_t bytes) const {
 bool Budget::grow_heap(int64_t bytes, int64_t block) noexcept {
   const int64_t more = block <= kSmall ? kReserve : 0;
   const auto passes = [&](int64_t limit, int64_t in_use) {
-    return limit > 0 && in_use > limit + more - bytes;
+    if (!running_ || limit <= 0 || in_use <= limit + more - bytes) return false;
+    refused_ = {limit, in_use, bytes};
+    return true;
   };
-  if (running_ && (passes(limits_.heap, heap_) || passes(limits_.memory, heap_ + tensors()))) {
-    heap_asked_ = bytes;
-    return false;
-  }
+  if (passes(limits_.heap, heap_) || passes(limits_.memory, heap_ + tensors())) return false;
   heap_ += bytes;
   return true;
 }
 
 void Budget::raise_heap_full() const {
-  const bool alone = limits_.heap > 0 && heap_ > limits_.heap - heap_asked_;
-  const int64_t in_use = alone ? heap_ : heap_ + tensors();
+  const bool alone = refused_.limit == limits_.heap;
   throw fail(Kind::memory, "E_BUDGET", "the script has used up its {} of {}",
-             memory::size_text(alone ? limits_.heap : limits_.memory),
-             alone ? "Lua memory" : "memory")
-      .fact(fmt::format("in use       {}, asked for {} more", memory::size_text(in_use),
-                        memory::size_text(heap_asked_)));
+             memory::size_text(refused_.limit), alone ? "Lua memory" : "memory")
+      .fact(fmt::format("in use       {}, asked for {} more", memory::size_text(refused_.in_use),
+                        memory::size_text(refused_.asked)));
 }
 
 }  // namespace rille

@@ -74,7 +74,7 @@ class Budget : public std::enable_shared_from_this<Budget> {
   /// Blocks of up to kSmall bytes may use a reserve, so that finalizers and errors still find room.
   bool grow_heap(int64_t bytes, int64_t block) noexcept;
   void shrink_heap(int64_t bytes) noexcept { heap_ -= bytes; }
-  bool refused_heap() const noexcept { return heap_asked_ > 0; }
+  bool refused_heap() const noexcept { return refused_.asked > 0; }
   /// E_BUDGET, for the growth that was refused last.
   [[noreturn]] void raise_heap_full() const;
 
@@ -93,9 +93,27 @@ class Budget : public std::enable_shared_from_this<Budget> {
   Clock::time_point began_, deadline_;
   int64_t instructions_ = 0, unseen_ = 0;
   std::atomic<int64_t> tensors_{0};
-  int64_t heap_ = 0, heap_asked_ = 0;
+  int64_t heap_ = 0;
+  struct {
+    int64_t limit = 0, in_use = 0, asked = 0;
+  } refused_;
 
   static constinit thread_local Budget* entered_ __attribute__((tls_model("initial-exec")));
+};
+
+/// For long serial loops of kernels: throws where the run that they compute for is over.
+void end_if_over();
+
+/// What a thread of the pool computes for, told it by the loop that it takes part in.
+class Working {
+ public:
+  explicit Working(Budget* b);
+  ~Working();
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+
+ private:
+  Budget* before_;
 };
 
 /// Bytes that count for as long as it lives, to the budget that was current when it was made.

@@ -19,6 +19,7 @@ constexpr std::chrono::milliseconds kPiece{2};
 // after it has to. Pieces are whole grains, so the results are the same.
 void run_pieces(int64_t begin, int64_t end, int64_t grain, Budget* budget, const Body& body) {
   if (!budget) return body(begin, end);
+  const Working working(budget);
   for (int64_t piece = grain; begin < end && !budget->over();) {
     const auto before = std::chrono::steady_clock::now();
     const int64_t stop = end - begin > piece ? begin + piece : end;

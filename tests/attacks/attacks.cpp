@@ -43,7 +43,7 @@ constexpr const char* kSentinel = R"(
   local p = rille.tensor({ { 1.0, 2.0 }, { 3.0, 4.0 } }):matmul(rille.ones(2, 1))
   assert(p[1]:item() == 3 and p[2]:item() == 7, "a product")
   local model = rille.nn.Linear(3, 2)
-  assert(model(rille.ones(4, 3)).shape[2] == 2, "a layer")
+  assert(model(rille.ones(4, 3)):size(2) == 2, "a layer")
   assert(("a1b2"):gsub("%d", "%%") == "a%b%" and ("x"):rep(3) == "xxx", "strings")
   local list = { 3, 1, 2 }
   table.sort(list)
@@ -102,13 +102,25 @@ std::string without_traceback(std::string text) {
   return text;
 }
 
+// The same character a hundred times and more in a row, as "x{4096}".
+std::string shortened(const std::string& text) {
+  std::string out;
+  for (size_t i = 0, n = 0; i < text.size(); i += n) {
+    n = text.find_first_not_of(text[i], i);
+    n = (n == text.npos ? text.size() : n) - i;
+    out += n < 100 ? text.substr(i, n) : fmt::format("{}{{{}}}", text[i], n);
+  }
+  return out;
+}
+
 // What differs from run to run and from machine to machine.
 std::string comparable(std::string text) {
   static const std::regex used("used +[0-9.]+"),
       in_use("(in use|asking|for) +[0-9.]+ [KMG]?i?B?[a-z]*"), held("\n +held by [^\n]*");
   text = std::regex_replace(text, used, "used #");
   text = std::regex_replace(text, in_use, "$1 #");
-  return std::regex_replace(text, held, "");
+  text = std::regex_replace(text, held, "");
+  return shortened(text);
 }
 
 struct Seen {
