@@ -1,5 +1,6 @@
 // Methods, fields and metamethods of tensors that are no ops.
 #include "autograd/node.h"
+#include "core/budget.h"
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
 #include "ops/cast.h"
@@ -60,7 +61,10 @@ void item(Call& c) {
   c.give(element(t, 0));
 }
 
+constexpr int64_t kLook = 4096;  // elements from one look at the clock to the next
+
 Value nested(const Tensor& t, int dim, int64_t& at) {
+  if (Budget* b = at % kLook == 0 ? Budget::current() : nullptr; b && b->over()) b->raise();
   if (dim == t.rank()) return element(t, at++);
   Table out;
   for (int64_t i = 0; i < t.shape()[dim]; ++i) out.list.push_back(nested(t, dim + 1, at));
@@ -71,6 +75,8 @@ void tolist(Call& c) {
   refuse_meta(t);
   const NoGrad quiet;
   t = contiguous(t);
+  const Charge values(t.numel() * static_cast<int64_t>(sizeof(Value)));
+  if (const Budget* b = Budget::current(); b && b->too_much()) b->raise_out_of_memory(0);
   int64_t at = 0;
   c.give(nested(t, 0, at));
 }

@@ -24,6 +24,7 @@ void worker_pool(Call& c) {
   plan.default_dtype = c.context().default_dtype;
   plan.default_device = c.context().default_device;
   plan.stress = c.interpreter().stress;
+  plan.policy = c.interpreter().policy;
   plan.stress.allocations = 0;
   c.give(lua::ObjectRef(std::make_shared<WorkerPool>(static_cast<int>(n), std::move(plan))));
 }
@@ -56,7 +57,7 @@ void bind_workers(Interpreter& in) {
   static constexpr NativeEntry natives[] = {{"worker_pool", worker_pool}};
   lua::prepare_shipping(in);
   lua::define_class(in, "rille.WorkerPool", methods);
-  lua::define_functions(in, "rille.native", natives);
+  lua::define_outside(in, "rille.native", natives);
 }
 
 }  // namespace rille::bind

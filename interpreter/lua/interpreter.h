@@ -1,6 +1,7 @@
 // One Lua state with what Rille keeps beside it: the context that ops run in, the metatables by
 // address, the sources of loaded chunks for error texts, results and errors on their way into Lua.
 #pragma once
+#include <atomic>
 #include <csignal>
 #include <deque>
 #include <functional>
@@ -12,10 +13,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/budget.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "interpreter/lua/owned.h"
 #include "interpreter/lua/pace.h"
+#include "interpreter/lua/policy.h"
 #include "interpreter/lua/small_blocks.h"
 #include "interpreter/lua/value.h"
 
@@ -72,6 +75,11 @@ struct Interpreter {
   lua_State* modes_of = nullptr;  // whose modes context.flags holds
 
   Pace pace;
+  Policy policy;                            // set before open_state
+  std::atomic<bool> stop_requested{false};  // by request_stop
+  std::shared_ptr<Budget> budget;           // null without limits
+  std::string over_text;                    // the first error that told that a run is over
+  int runs = 0;                             // chunks that run inside one another
 };
 
 /// Lets Lua's collector follow the tensors. Called at the door, before a call reads its arguments:

@@ -7,9 +7,12 @@
 #include <cstring>
 #include <memory>
 
+#include "interpreter/lua/bounded_libraries.h"
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/heap.h"
 #include "interpreter/lua/libraries.h"
+#include "interpreter/lua/limits.h"
+#include "interpreter/lua/sandbox.h"
 
 namespace rille::lua {
 
@@ -26,13 +29,21 @@ int with_traceback(lua_State* L) {
   if (lua_type(L, 1) == LUA_TTABLE) return 1;
   lua_Debug caller;
   if (!lua_getstack(L, 2, &caller)) return 1;  // a syntax error: nothing ran yet
-  const char* message = luaL_tolstring(L, 1, nullptr);
+  const bool stranger = interpreter_of(L).policy.sandbox;
+  const char* message = stranger ? push_shown(L, 1) : luaL_tolstring(L, 1, nullptr);
   luaL_traceback(L, L, message, 1);
   return 1;
 }
 
+// The error and the status of the call that it ended.
 int error_text_body(lua_State* L) {
-  luaL_tolstring(L, 1, nullptr);
+  const auto status = static_cast<int>(lua_tointeger(L, 2));
+  lua_settop(L, 1);
+  name_the_limit(L, interpreter_of(L), status);
+  if (interpreter_of(L).policy.sandbox)
+    push_shown(L, 1);
+  else
+    luaL_tolstring(L, 1, nullptr);
   return 1;
 }
 
@@ -44,8 +55,11 @@ void push_raw(lua_State* L, std::string_view key) {
   lua_pushnil(L);
 }
 
+constexpr size_t kLongestError = 4096;  // bytes that are shown of a stranger's
+
 // The text of the error on top of the stack, through __tostring where it has one; and its status.
-void read_error(lua_State* L, Outcome& out) {
+void read_error(Interpreter& in, int status, Outcome& out) {
+  lua_State* L = in.L;
   out.status = 1;
   if (!lua_checkstack(L, 8)) return;
   if (lua_type(L, -1) == LUA_TTABLE) {
@@ -57,12 +71,15 @@ void read_error(lua_State* L, Outcome& out) {
     const bool quiet =
         lua_type(L, -1) == LUA_TSTRING && std::strcmp(lua_tolstring(L, -1, nullptr), "exit") == 0;
     lua_settop(L, -2);
-    if (quiet) return;
+    if (in.policy.sandbox) out.status = 1;  // a stranger's word is none
+    if (quiet && !in.policy.sandbox) return;
   }
   lua_pushcfunction(L, error_text_body);
   lua_pushvalue(L, -2);
-  const bool told = lua_pcall(L, 1, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING;
+  lua_pushinteger(L, status);
+  const bool told = lua_pcall(L, 2, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING;
   out.error = told ? lua_tolstring(L, -1, nullptr) : "an error whose text could not be had";
+  if (in.policy.sandbox) out.error = printable(out.error, kLongestError);
   lua_settop(L, -2);
 }
 
@@ -97,13 +114,13 @@ struct Run {
 int run_body(lua_State* L) {
   const Run& run = *static_cast<const Run*>(lua_touserdata(L, 1));
   lua_settop(L, 0);
-  if (run.path) search_beside(L, *run.path);
+  renew_globals(*run.in);
+  if (run.path && !run.in->policy.sandbox) search_beside(L, *run.path);
   push_words(L, *run.arguments);
   lua_pushlstring(L, run.chunk->data() + 1, run.chunk->size() - 1);
   lua_rawseti(L, -2, 0);
   lua_setglobal(L, "arg");
-  if (luaL_loadbufferx(L, run.text->data(), run.text->size(), run.chunk->c_str(), "t") != LUA_OK)
-    return lua_error(L);
+  if (load_text_chunk(L, *run.in, *run.text, run.chunk->c_str()) != LUA_OK) return lua_error(L);
   const int n = static_cast<int>(run.arguments->size());
   luaL_checkstack(L, n + 8, "too many arguments");
   for (const std::string& a : *run.arguments) lua_pushlstring(L, a.data(), a.size());
@@ -125,14 +142,17 @@ int run_body(lua_State* L) {
 Outcome run_protected(const Run& run) {
   lua_State* L = run.in->L;
   Outcome out;
+  const LimitedRun limited(*run.in);
   lua_settop(L, 0);
   lua_pushcfunction(L, with_traceback);
   lua_pushcfunction(L, run_body);
   lua_pushlightuserdata(L, const_cast<Run*>(&run));
-  if (lua_pcall(L, 1, 1, 1) != LUA_OK)
-    read_error(L, out);
+  const int status = lua_pcall(L, 1, 1, 1);
+  if (status != LUA_OK)
+    read_error(*run.in, status, out);
   else if (lua_isinteger(L, -1))
     out.status = static_cast<int>(lua_tointeger(L, -1));
+  if (auto text = limited.ended_early()) out = Outcome{1, *std::move(text), {}};
   lua_settop(L, 0);
   return out;
 }
@@ -185,12 +205,14 @@ int open_body(lua_State* L) {
   lua_getfield(L, -1, "rille");
   lua_remove(L, -2);
   lua_call(L, 1, 0);
+  if (in.policy.sandbox || in.budget) separate_globals(in);
   return 0;
 }
 
 }  // namespace
 
 void open_state(Interpreter& in, void (*bind)(Interpreter&)) {
+  make_budget(in);
   in.L = new_state(in);
   if (!in.L) throw std::bad_alloc();
   in.running = in.L;
@@ -209,7 +231,7 @@ void open_state(Interpreter& in, void (*bind)(Interpreter&)) {
   if (opening.thrown) std::rethrow_exception(opening.thrown);
   if (status == LUA_OK) return;
   Outcome out;
-  read_error(L, out);
+  read_error(in, status, out);
   throw Error(Kind::internal, "E_INTERNAL", "the standard library does not load: " + out.error);
 }
 
@@ -253,7 +275,14 @@ Outcome run_file(Interpreter& in, const std::string& path,
   std::string text;
   if (const char* problem = read_whole(path, text))
     return {1, "rille: can't read '" + path + "': " + problem, {}};
-  const std::string source = without_shebang(std::move(text)), chunk = "@" + path;
+  const std::string source = without_shebang(std::move(text));
+  if (!in.policy.sandbox) {
+    const std::string chunk = "@" + path;
+    return run_protected({&in, &source, &chunk, &path, &arguments});
+  }
+  // Neither the folder nor what other files hold is for a stranger to see.
+  const std::string chunk = "@" + path.substr(path.rfind('/') + 1);
+  in.chunks[chunk] = source;
   return run_protected({&in, &source, &chunk, &path, &arguments});
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/fail.h"
 #include "core/threads.h"
+#include "interpreter/lua/limits.h"
 #include "interpreter/lua/open.h"
 
 namespace rille::lua {
@@ -133,6 +134,7 @@ class State {
  public:
   explicit State(const WorkerPlan& plan) {
     in_.stress = plan.stress;
+    in_.policy = plan.policy;
     open_state(in_, plan.bind);
     in_.context.flags |= plan.flags;
     in_.context.default_dtype = plan.default_dtype;
@@ -151,6 +153,7 @@ class State {
   }
 
   Done run(const Job& job, int number) {
+    const LimitedRun limited(in_);
     Running r{&in_, &job.value, function_};
     Done done{job.id, {}, number, call_protected(in_.L, job_body, &r)};
     try {

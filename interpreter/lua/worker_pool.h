@@ -20,6 +20,7 @@ struct WorkerPlan {
   DType default_dtype = DType::f32;
   Device default_device;
   Stress stress;
+  Policy policy;  // limits hold for each worker by itself, and for each job
 };
 
 class WorkerPool : public Object {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/budget.h"
 #include "core/macros.h"
 
 namespace rille::cpu {
@@ -61,6 +62,7 @@ double reflector(double* x, int64_t n, double& beta) {
 void reflect_rows(double* b, int64_t stride, int64_t n, const double* v, double tau, int64_t m,
                   double* room) {
   if (tau == 0) return;
+  end_if_over();
   std::fill_n(room, n, 0.0);
   for (int64_t i = 0; i < m; ++i) add_scaled(room, b + i * stride, v[i], n);
   for (int64_t i = 0; i < m; ++i) add_scaled(b + i * stride, room, -tau * v[i], n);
@@ -82,6 +84,7 @@ double positive(const double* x, int64_t n, int64_t stride = 1) {
 int lu_factor(int64_t n, double* a, int64_t* rows) {
   int sign = 1;
   for (int64_t k = 0; k < n; ++k) {
+    end_if_over();
     int64_t best = k;
     for (int64_t i = k + 1; i < n; ++i)
       if (std::abs(a[i * n + k]) > std::abs(a[best * n + k])) best = i;
@@ -113,6 +116,7 @@ void lu_solve(int64_t n, const double* lu, const int64_t* rows, int64_t columns,
 
 void solve_triangle(int64_t n, const double* a, bool upper, bool unit, int64_t columns, double* b) {
   for (int64_t step = 0; step < n; ++step) {
+    end_if_over();
     const int64_t i = upper ? n - 1 - step : step;
     double* x = b + i * columns;
     for (int64_t j = upper ? i + 1 : 0; j < (upper ? n : i); ++j)
@@ -125,6 +129,7 @@ void solve_triangle(int64_t n, const double* a, bool upper, bool unit, int64_t c
 
 bool cholesky_factor(int64_t n, double* a) {
   for (int64_t i = 0; i < n; ++i) {
+    end_if_over();
     for (int64_t j = 0; j <= i; ++j) {
       const double rest = a[i * n + j] - dot(a + i * n, a + j * n, j);
       if (i != j)
@@ -174,6 +179,7 @@ void tridiagonal(int64_t n, double* a, double* d, double* e, double* z) {
   std::vector<double> vs(static_cast<size_t>(n * n)), taus(static_cast<size_t>(n)),
       w(static_cast<size_t>(n)), room(static_cast<size_t>(n));
   for (int64_t k = 0; k + 2 < n; ++k) {
+    end_if_over();
     const int64_t m = n - k - 1;
     double *v = vs.data() + k * n, *rest = a + (k + 1) * n + k + 1;
     for (int64_t i = 0; i < m; ++i) v[i] = a[(k + 1 + i) * n + k];
@@ -205,6 +211,7 @@ void qr_step(int64_t n, int64_t lo, int64_t hi, double* d, double* e, double* z)
   const double root = std::hypot(half, below);
   const double shift = d[hi] - below * below / (half + (half < 0 ? -root : root));
   double x = d[lo] - shift, bulge = e[lo];
+  end_if_over();
   for (int64_t k = lo; k < hi; ++k) {
     const double r = std::hypot(x, bulge), c = r == 0 ? 1 : x / r, s = r == 0 ? 0 : bulge / r;
     if (k > lo) e[k - 1] = r;
@@ -283,7 +290,8 @@ void orthogonalise(int64_t n, int64_t m, double* w, double* v) {
   const double size = std::sqrt(dot(w, w, n * m)), nothing = kEps * size;
   for (int sweep = 0; sweep < 60; ++sweep) {
     bool turned = false;
-    for (int64_t p = 0; p + 1 < n; ++p)
+    for (int64_t p = 0; p + 1 < n; ++p) {
+      end_if_over();
       for (int64_t q = p + 1; q < n; ++q) {
         double *x = w + p * m, *y = w + q * m;
         const double a = dot(x, x, m), b = dot(y, y, m), g = dot(x, y, m);
@@ -296,6 +304,7 @@ void orthogonalise(int64_t n, int64_t m, double* w, double* v) {
         rotate(v + p * n, v + q * n, c, -s, n);
         turned = true;
       }
+    }
     if (!turned) return;
   }
 }
@@ -304,6 +313,7 @@ void orthogonalise(int64_t n, int64_t m, double* w, double* v) {
 void complete(int64_t known, int64_t rows, int64_t m, double* w) {
   int64_t axis = 0;
   for (int64_t r = known; r < rows; ++r) {
+    end_if_over();
     double* x = w + r * m;
     for (double norm = 0; norm < 0.1;
          ++axis) {  // some axis has a part of at least 1 / sqrt(m) left

@@ -18,8 +18,9 @@ return function(title, parts, named)
       return known[key]
     end
     while known[key] == nil and loaded < #parts do
+      -- Counted last: a run may end in the middle of it.
+      for name, value in pairs(require(parts[loaded + 1])) do known[name] = value end
       loaded = loaded + 1
-      for name, value in pairs(require(parts[loaded])) do known[name] = value end
     end
     return known[key]
   end

@@ -18,6 +18,7 @@ Scope.__close = restore
 function Scope.__gc(scope)
   if scope.ended then return end
   if scope.thread == coroutine.running() then restore(scope) end
+  if not scope.where then return end -- of a function that a dropped coroutine never ended
   warn(("%s: a scope of rille.%s was never closed; it needs `local _ <close> =`"):format(
     scope.where, scope.name))
 end

@@ -45,7 +45,12 @@ function Optimizer.new(name, kind, params, options)
     fail.argument(name, "the list of parameters is empty")
   end
   if native.is_tensor(params[1]) then params = { { params = params } } end
-  for _, group in ipairs(params) do self:add_group(group) end
+  for i, group in ipairs(params) do
+    if type(group) ~= "table" then
+      fail.type(name, "params[" .. i .. "]", "a tensor or a group", group)
+    end
+    self:add_group(group)
+  end
   return self
 end
 
