@@ -6,6 +6,8 @@
 
 #include "core/error.h"
 #include "core/tensor.h"
+#include "interpreter/lua/call.h"
+#include "interpreter/lua/script_error.h"
 #include "rille/error.hpp"
 #include "rille/tensor.hpp"
 
@@ -39,8 +41,13 @@ inline v1::Dtype dtype_of(DType d) { return static_cast<v1::Dtype>(d); }
 Device device_of(v1::Device d);
 v1::Device device_of(Device d);
 
-/// The host's form of an engine's error.
+/// The host's form of an engine's error, of one that left a script, and of one of a script's
+/// function that the engine called (a hook, say).
 v1::Error error_of(const Error& e);
+v1::Error error_of(const lua::ScriptError& e);
+v1::Error error_of(const lua::LuaError& e);
+/// The engine's form of a host's, on its way into a script.
+Error engine_error(const v1::Error& e);
 [[noreturn]] void throw_out_of_memory();
 
 /// Runs `f`; what goes wrong in the engine leaves as rille::v1::Error. `op` names the call, where
@@ -54,6 +61,10 @@ decltype(auto) guarded(std::string_view op, F&& f) {
     throw;
   } catch (Error& e) {
     if (e.op().empty()) e.op(op);
+    throw error_of(e);
+  } catch (const lua::ScriptError& e) {
+    throw error_of(e);
+  } catch (const lua::LuaError& e) {
     throw error_of(e);
   } catch (const std::bad_alloc&) {
     throw_out_of_memory();

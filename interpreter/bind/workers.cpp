@@ -25,6 +25,9 @@ void worker_pool(Call& c) {
   plan.default_device = c.context().default_device;
   plan.stress = c.interpreter().stress;
   plan.stress.allocations = 0;
+  plan.out = c.interpreter().out;
+  plan.log = c.interpreter().log;
+  plan.hosted = c.interpreter().hosted;
   c.give(lua::ObjectRef(std::make_shared<WorkerPool>(static_cast<int>(n), std::move(plan))));
 }
 

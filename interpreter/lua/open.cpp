@@ -10,6 +10,8 @@
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/heap.h"
 #include "interpreter/lua/libraries.h"
+#include "interpreter/lua/output.h"
+#include "interpreter/lua/run.h"
 
 namespace rille::lua {
 
@@ -85,15 +87,8 @@ void push_words(lua_State* L, const std::vector<std::string>& words) {
   }
 }
 
-struct Run {
-  Interpreter* in;
-  const std::string* text;
-  const std::string* chunk;
-  const std::string* path;  // null for text
-  const std::vector<std::string>* arguments;
-};
+}  // namespace
 
-// Under pcall: loads the chunk, calls it, carries out the recipe it may return. Gives a status.
 int run_body(lua_State* L) {
   const Run& run = *static_cast<const Run*>(lua_touserdata(L, 1));
   lua_settop(L, 0);
@@ -122,6 +117,8 @@ int run_body(lua_State* L) {
   return 1;
 }
 
+namespace {
+
 Outcome run_protected(const Run& run) {
   lua_State* L = run.in->L;
   Outcome out;
@@ -137,14 +134,13 @@ Outcome run_protected(const Run& run) {
   return out;
 }
 
-// A first line that begins with # is for the shell; its line number is kept.
+}  // namespace
+
 std::string without_shebang(std::string text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   if (text.starts_with('#')) text.erase(0, text.find('\n'));
   return text;
 }
-
-}  // namespace
 
 std::string_view lua_version() { return LUA_RELEASE; }
 
@@ -164,6 +160,7 @@ int open_body(lua_State* L) {
   remember_interpreter(L, in);
   make_error_metatable(L);
   open_libraries(in);
+  redirect_io(in);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   luaL_getsubtable(L, -1, "rille.native");
   lua_pushlightuserdata(L, &in);
@@ -191,6 +188,7 @@ int open_body(lua_State* L) {
 }  // namespace
 
 void open_state(Interpreter& in, void (*bind)(Interpreter&)) {
+  in.gate->enter();
   in.L = new_state(in);
   if (!in.L) throw std::bad_alloc();
   in.running = in.L;
@@ -218,6 +216,7 @@ size_t close_state(Interpreter& in) {
   in.results.clear();
   in.raised.reset();
   in.raised_value.reset();
+  in.gate->close();  // first: what scripts gave away calls into a closing state no more
   lua_State* L = in.L;
   Context* before = Context::enter(&in.context);
   lua_close(L);
@@ -227,6 +226,7 @@ size_t close_state(Interpreter& in) {
   const size_t lost = in.owned.release_all();
   in.results.clear();
   Context::enter(before);
+  in.gate->leave();
   return lost;
 }
 
@@ -236,7 +236,8 @@ struct CloseFile {
   void operator()(std::FILE* f) const { std::fclose(f); }
 };
 
-// The whole file, or the system's reason why not.
+}  // namespace
+
 const char* read_whole(const std::string& path, std::string& text) {
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
   if (!file) return std::strerror(errno);
@@ -245,8 +246,6 @@ const char* read_whole(const std::string& path, std::string& text) {
   while (const size_t n = std::fread(piece, 1, sizeof piece, file.get())) text.append(piece, n);
   return std::ferror(file.get()) ? std::strerror(errno) : nullptr;
 }
-
-}  // namespace
 
 Outcome run_file(Interpreter& in, const std::string& path,
                  const std::vector<std::string>& arguments) {

@@ -133,6 +133,9 @@ class State {
  public:
   explicit State(const WorkerPlan& plan) {
     in_.stress = plan.stress;
+    in_.out = plan.out;
+    in_.log = plan.log;
+    in_.hosted = plan.hosted;
     open_state(in_, plan.bind);
     in_.context.flags |= plan.flags;
     in_.context.default_dtype = plan.default_dtype;

@@ -46,6 +46,7 @@ class RILLE_API Error : public std::exception {
   std::string hint;                // what to do instead; may be empty
   std::vector<std::string> facts;  // lines such as "a         f32[64, 784]  cpu"
   std::string where;               // "mnist.lua:31" for errors of scripts
+  std::string traceback;           // the script's calls at that time; may be empty
 
   /// "mnist.lua:31: matmul: inner sizes differ: 784 and 256"
   const char* what() const noexcept override;
