@@ -20,8 +20,7 @@ constexpr const char* kTraining = R"(
   losses = {}
   for step = 1, 20 do
     opt:zero_grad()
-    local loss = nn.functional.mse_loss and nn.functional.mse_loss(net(x), y)
-      or rille.mse_loss(net(x), y)
+    local loss = rille.mse_loss(net(x), y)
     loss:backward()
     opt:step()
     losses[step] = loss:item()
