@@ -135,7 +135,16 @@ std::vector<Value> Function::call(std::span<const Value> arguments) const {
   });
 }
 
-Value::Value(Table t) : v_(std::make_shared<const Table>(std::move(t))) {}
+Value::Value(Table t) : v_(std::make_shared<Table>(std::move(t))) {}
+
+Table& Value::edit() {
+  auto* t = std::get_if<std::shared_ptr<Table>>(&v_);
+  if (!t)
+    throw Error(ErrorKind::argument, "E_TYPE",
+                "a table is needed, got " + std::string(kind_of(*this)));
+  if (t->use_count() > 1) *t = std::make_shared<Table>(**t);
+  return **t;
+}
 
 const Value& Value::operator[](std::string_view key) const noexcept {
   static const Value nil;

@@ -84,9 +84,11 @@ class RILLE_API Value {
   const Tensor* tensor() const noexcept { return std::get_if<Tensor>(&v_); }
   const Function* function() const noexcept { return std::get_if<Function>(&v_); }
   const Table* table() const noexcept {
-    const auto* t = std::get_if<std::shared_ptr<const Table>>(&v_);
+    const auto* t = std::get_if<std::shared_ptr<Table>>(&v_);
     return t ? t->get() : nullptr;
   }
+  /// The table to write to: a copy of it where other values share it. Throws E_TYPE for what is none.
+  Table& edit();
   /// As a C++ type that Convert knows (convert.hpp). Throws E_TYPE, and E_ARG for an integer that
   /// does not fit.
   template <class T>
@@ -98,7 +100,7 @@ class RILLE_API Value {
 
  private:
   std::variant<std::monostate, bool, int64_t, double, std::string, Tensor,
-               std::shared_ptr<const Table>, Function>
+               std::shared_ptr<Table>, Function>
       v_;
 };
 
