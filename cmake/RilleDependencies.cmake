@@ -21,6 +21,27 @@ else()
   target_link_libraries(rille_lua INTERFACE ${RILLE_LUA_LIBRARY} m dl)
 endif()
 
+# The same as an archive, for librille: a host that carries a Lua of its own must not meet ours.
+# Debian's archives are not compiled for shared libraries; interpreter/api/standard_streams.cpp makes
+# up for it. Without an archive librille needs the shared Lua, and says so.
+if(RILLE_LUA STREQUAL "c" OR RILLE_LUA STREQUAL "c++")
+  set(lua_name lua5.4)
+  if(RILLE_LUA STREQUAL "c++")
+    set(lua_name lua5.4-c++)
+  endif()
+  pkg_get_variable(lua_folder ${lua_name} libdir)
+  find_library(RILLE_LUA_ARCHIVE NAMES lib${lua_name}.a HINTS ${lua_folder})
+elseif(RILLE_LUA_LIBRARY MATCHES "[.]a$")
+  set(RILLE_LUA_ARCHIVE ${RILLE_LUA_LIBRARY})
+endif()
+add_library(rille_lua_archive INTERFACE)
+if(RILLE_LUA_ARCHIVE)
+  target_link_libraries(rille_lua_archive INTERFACE ${RILLE_LUA_ARCHIVE} m ${CMAKE_DL_LIBS})
+else()
+  message(STATUS "No archive of Lua found: librille.so will need the shared one")
+  target_link_libraries(rille_lua_archive INTERFACE rille_lua)
+endif()
+
 # oneDNN: rille_onednn_dep exists only where it was found; without it the built-in kernels work.
 if(RILLE_ONEDNN STREQUAL "wheel")
   find_package(dnnl 3 QUIET NO_DEFAULT_PATH

@@ -1,8 +1,10 @@
-// What tensors know of gradients.
+// What tensors know of gradients, and the functions of grad.hpp.
+#include "rille/grad.hpp"
+
 #include "autograd/engine.h"
 #include "autograd/node.h"
+#include "core/context.h"
 #include "interpreter/api/inside.h"
-#include "rille/tensor.hpp"
 
 namespace rille::v1 {
 
@@ -50,6 +52,33 @@ uint64_t Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) const 
 }
 void Tensor::remove_hook(uint64_t id) const {
   guarded("remove_hook", [&] { autograd::remove_hook(tensor_of(*this), id); });
+}
+
+// ---- grad.hpp
+// --------------------------------------------------------------------------------------
+
+namespace detail {
+
+uint32_t set_grad_mode(bool on) {
+  uint32_t& flags = Context::current().flags;
+  return std::exchange(flags, on ? flags | kGrad : flags & ~kGrad);
+}
+void restore_modes(uint32_t before) noexcept { Context::current().flags = before; }
+
+}  // namespace detail
+
+bool is_grad_enabled() { return Context::current().grad(); }
+
+std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                         const GradOptions& options) {
+  return guarded("grad", [&] {
+    autograd::BackwardOptions o;
+    o.create_graph = options.create_graph;
+    o.retain_graph = options.retain_graph || options.create_graph;
+    o.allow_unused = options.allow_unused;
+    return api::handles_of(autograd::grad(api::tensors_of(outputs), api::tensors_of(inputs),
+                                          api::tensors_of(options.grad_outputs), o));
+  });
 }
 
 }  // namespace rille::v1
