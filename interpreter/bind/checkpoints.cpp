@@ -113,7 +113,7 @@ void release(Call& c) { c.object<Lock>(1, "self")->release(); }
 
 void bind_checkpoints(Interpreter& in) {
   static constexpr NativeEntry natives[] = {{"checkpoints", checkpoints}, {"lock", lock}};
-  lua::define_functions(in, "rille.native", natives);
+  lua::define_outside(in, "rille.native", natives);
   static constexpr NativeEntry methods[] = {{"save", save},
                                             {"finished", finished},
                                             {"path", path_for},

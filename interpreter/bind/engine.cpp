@@ -240,28 +240,30 @@ void bind_engine(Interpreter& in) {
                                               {"default_dtype", default_dtype},
                                               {"set_default_dtype", default_dtype},
                                               {"default_device", default_device},
-                                              {"threads", threads},
                                               {"promote", promote_dtypes},
                                               {"finfo", finfo},
                                               {"iinfo", iinfo},
                                               {"memory.allocated", allocated},
                                               {"memory.peak", peak},
                                               {"memory.reserved", reserved},
-                                              {"memory.reset_peak", reset_peak},
-                                              {"memory.empty_cache", empty_cache},
                                               {"memory.stats", stats},
                                               {"memory.snapshot", snapshot},
-                                              {"memory.limit", limit},
                                               {"clock", clock},
                                               {"ops", ops}};
   lua::define_functions(in, "rille", functions);
+  static constexpr NativeEntry of_process[] = {{"threads", threads},
+                                               {"memory.empty_cache", empty_cache},
+                                               {"memory.reset_peak", reset_peak},
+                                               {"memory.limit", limit}};
+  lua::define_outside(in, "rille", of_process);
   static constexpr NativeEntry natives[] = {{"initial_seed", initial_seed},
                                             {"lua_random_state", lua_random_state},
                                             {"set_lua_random_state", set_lua_random_state},
                                             {"clock", clock},
-                                            {"fail_allocation", fail_after},
                                             {"live_boxes", live_boxes}};
   lua::define_functions(in, "rille.native", natives);
+  static constexpr NativeEntry of_tests[] = {{"fail_allocation", fail_after}};
+  lua::define_outside(in, "rille.native", of_tests);
   static constexpr NativeEntry methods[] = {
       {"seed", generator_seed}, {"state", generator_state}, {"set_state", generator_set_state}};
   lua::define_class(in, "rille.Generator", methods);

@@ -211,17 +211,18 @@ void bind_files(Interpreter& in) {
                                               {"io.safetensors", open_safetensors},
                                               {"io.npy", npy},
                                               {"io.npz", npz}};
-  lua::define_functions(in, "rille", functions);
+  lua::define_outside(in, "rille", functions);
   static constexpr NativeEntry natives[] = {{"idx", idx},
                                             {"text", text},
                                             {"exists", exists},
                                             {"mkdirs", mkdirs},
                                             {"list", list},
                                             {"remove_all", remove_all},
-                                            {"write_file", write_file},
-                                            {"json_encode", json_encode},
-                                            {"json_decode", json_decode}};
-  lua::define_functions(in, "rille.native", natives);
+                                            {"write_file", write_file}};
+  lua::define_outside(in, "rille.native", natives);
+  static constexpr NativeEntry texts[] = {{"json_encode", json_encode},
+                                          {"json_decode", json_decode}};
+  lua::define_functions(in, "rille.native", texts);
   static constexpr NativeEntry methods[] = {
       {"names", reader_names}, {"get", reader_get}, {"metadata", reader_metadata}};
   lua::define_class(in, "rille.Safetensors", methods);

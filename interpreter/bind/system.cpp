@@ -60,12 +60,12 @@ void step(Call&) {}
 }  // namespace
 
 void bind_system(Interpreter& in) {
-  static constexpr NativeEntry natives[] = {{"signal", signal_arrived},
-                                            {"watch_signals", watch_signals},
-                                            {"isatty", is_a_terminal},
-                                            {"terminal_width", terminal_width},
-                                            {"step", step}};
+  static constexpr NativeEntry natives[] = {
+      {"isatty", is_a_terminal}, {"terminal_width", terminal_width}, {"step", step}};
   lua::define_functions(in, "rille.native", natives);
+  static constexpr NativeEntry of_process[] = {{"signal", signal_arrived},
+                                               {"watch_signals", watch_signals}};
+  lua::define_outside(in, "rille.native", of_process);
 }
 
 }  // namespace rille::bind

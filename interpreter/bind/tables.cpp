@@ -86,7 +86,7 @@ void tokens(Call& c) {
 
 void bind_tables(Interpreter& in) {
   static constexpr NativeEntry natives[] = {{"csv", csv}, {"tokens", tokens}};
-  lua::define_functions(in, "rille.native", natives);
+  lua::define_outside(in, "rille.native", natives);
 }
 
 }  // namespace rille::bind

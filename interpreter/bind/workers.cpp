@@ -24,6 +24,7 @@ void worker_pool(Call& c) {
   plan.default_dtype = c.context().default_dtype;
   plan.default_device = c.context().default_device;
   plan.stress = c.interpreter().stress;
+  plan.policy = c.interpreter().policy;
   plan.stress.allocations = 0;
   plan.out = c.interpreter().out;
   plan.log = c.interpreter().log;
@@ -59,7 +60,7 @@ void bind_workers(Interpreter& in) {
   static constexpr NativeEntry natives[] = {{"worker_pool", worker_pool}};
   lua::prepare_shipping(in);
   lua::define_class(in, "rille.WorkerPool", methods);
-  lua::define_functions(in, "rille.native", natives);
+  lua::define_outside(in, "rille.native", natives);
 }
 
 }  // namespace rille::bind

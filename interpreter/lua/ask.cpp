@@ -2,8 +2,11 @@
 
 #include <lua.hpp>
 
+#include <optional>
+
 #include "core/fail.h"
 #include "interpreter/lua/kept_state.h"
+#include "interpreter/lua/limits.h"
 
 namespace rille::lua {
 namespace {
@@ -32,6 +35,21 @@ auto protected_call(Interpreter& in, lua_CFunction body, void* argument, Read&& 
   const int status = lua_pcall(L, 1, LUA_MULTRET, handler);
   if (status != LUA_OK) throw read_script_error(L, in, status);
   return read(Call(L, in), handler + 1, lua_gettop(L));
+}
+
+// The same where limits hold: a run that is over failed, whatever the script made of the error.
+template <class Read>
+auto limited_call(Interpreter& in, lua_CFunction body, void* argument, Read&& read) {
+  const LimitedRun limited(in);
+  const auto over = [&] { return limited.ended_early().has_value(); };
+  try {
+    auto out = protected_call(in, body, argument, std::forward<Read>(read));
+    if (over()) in.budget->raise();
+    return out;
+  } catch (const ScriptError& e) {
+    if (over() && e.kind != name(Kind::interrupt)) in.budget->raise();
+    throw;
+  }
 }
 
 std::string_view take_part(std::string_view& name) {
@@ -123,7 +141,7 @@ int set_body(lua_State* L) {
 }
 
 std::vector<Value> call_asked(Interpreter& in, Asked& asked) {
-  return protected_call(in, call_body, &asked, [&](const Call& reader, int first, int last) {
+  return limited_call(in, call_body, &asked, [&](const Call& reader, int first, int last) {
     std::vector<Value> out;
     if (asked.missing)
       throw type_error("there is no function '{}'", asked.name)
@@ -136,11 +154,11 @@ std::vector<Value> call_asked(Interpreter& in, Asked& asked) {
 }  // namespace
 
 int ask_run(Interpreter& in, const Run& run) {
-  return protected_call(in, run_body, const_cast<Run*>(&run),
-                        [](const Call& reader, int first, int last) {
-                          if (first > last || !reader.is_number(first)) return 0;
-                          return static_cast<int>(reader.number(first, "status"));
-                        });
+  return limited_call(in, run_body, const_cast<Run*>(&run),
+                      [](const Call& reader, int first, int last) {
+                        if (first > last || !reader.is_number(first)) return 0;
+                        return static_cast<int>(reader.number(first, "status"));
+                      });
 }
 
 std::vector<Value> ask_call(Interpreter& in, std::string_view name,

@@ -5,6 +5,10 @@
 namespace rille::lua {
 namespace {
 
+// What a box holds besides values: a tensor's shape and the like, which Lua's heap knows nothing
+// of.
+constexpr int64_t kBoxed = 256;
+
 // Drops what a box owns. Takes any argument, any number of times; calls no Lua.
 int drop(lua_State* L) {
   if (lua_type(L, 1) != LUA_TUSERDATA || lua_rawlen(L, 1) < sizeof(Box)) return 0;
@@ -14,6 +18,7 @@ int drop(lua_State* L) {
   if (!ours || b->slot == Owned::kNone) return 0;
   Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(1)));
   in.owned.drop(std::exchange(b->slot, Owned::kNone));
+  if (in.budget) in.budget->give(kBoxed);
   return 0;
 }
 
@@ -50,6 +55,7 @@ Box* finish_box(lua_State* L, Interpreter& in, Box* b) {
   b->slot = in.owned.take(b);
   if (b->slot == Owned::kNone) luaL_error(L, "not enough memory");
   in.owned.note(b->slot, L);
+  if (in.budget) in.budget->add(kBoxed);
   return b;
 }
 

@@ -10,6 +10,7 @@
 #include "interpreter/lua/guard.h"
 #include "interpreter/lua/host_function.h"
 #include "interpreter/lua/kept_state.h"
+#include "interpreter/lua/limits.h"
 #include "interpreter/lua/read_args.h"
 #include "interpreter/lua/read_index.h"
 
@@ -98,6 +99,7 @@ std::vector<Value> Callback::operator()(std::vector<Value> arguments) const {
   Interpreter& in = gate_->interpreter();
   lua_State* L = in.running ? in.running : in.L;
   if (!lua_checkstack(L, 16)) throw std::bad_alloc();
+  const LimitedRun limited(in);
   const KeptState kept(L, in);
   Invocation call{&in, reference_, &arguments};
   lua_pushcfunction(L, invoke_body);

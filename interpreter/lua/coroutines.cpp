@@ -3,8 +3,15 @@
 #include <lua.hpp>
 #include <utility>
 
+#include "interpreter/lua/limits.h"
+
 namespace rille::lua {
 namespace {
+
+// What a coroutine does before its first hook is counted when it is made: a tree of them, each too
+// short for a hook, would run uncounted.
+constexpr int kFirst = 1000;
+constexpr int kResume = 10;  // instructions that a resume counts as
 
 constexpr int kClosing = 150;  // Lua 5.4.4 counts no C levels here; 200 is its limit elsewhere
 
@@ -25,6 +32,7 @@ lua_State* coroutine_meant(lua_State* L) {
 int bounded_call(lua_State* L) {
   Interpreter& in = interpreter(L);
   if (in.closing >= kClosing) return luaL_error(L, "coroutines close one another too deep");
+  spend(L, in, kResume);
   lua_State* co = coroutine_meant(L);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
@@ -39,6 +47,7 @@ int bounded_call(lua_State* L) {
 // coroutine.wrap, whose function closes a coroutine that failed.
 int wrap(lua_State* L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
+  spend(L, interpreter(L), kFirst);
   lua_settop(L, 1);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
@@ -48,15 +57,23 @@ int wrap(lua_State* L) {
   return 1;
 }
 
+int create(lua_State* L) {
+  spend(L, interpreter(L), kFirst);
+  return lua_tocfunction(L, lua_upvalueindex(1))(L);
+}
+
 // coroutine.resume. The stock one is no call of Lua's, which would count against the depth, and
 // raises nothing once it has a coroutine.
 int resume(lua_State* L) {
   luaL_checktype(L, 1, LUA_TTHREAD);
   const lua_CFunction stock = lua_tocfunction(L, lua_upvalueindex(1));
   Interpreter& in = interpreter(L);
-  lua_State* before = std::exchange(in.running, lua_tothread(L, 1));
+  lua_State* co = lua_tothread(L, 1);
+  spend(L, in, kResume);
+  lua_State* before = std::exchange(in.running, co);
   const int results = stock(L);
   in.running = before;
+  if (results == 2 && !lua_toboolean(L, -2)) name_the_limit(L, in, lua_status(co));
   return results;
 }
 
@@ -64,7 +81,8 @@ int resume(lua_State* L) {
 
 void replace_coroutines(lua_State* L, Interpreter& in) {
   lua_getglobal(L, LUA_COLIBNAME);
-  constexpr luaL_Reg own[] = {{"close", bounded_call}, {"wrap", wrap}, {"resume", resume}};
+  constexpr luaL_Reg own[] = {
+      {"close", bounded_call}, {"create", create}, {"wrap", wrap}, {"resume", resume}};
   for (const luaL_Reg& f : own) {
     lua_getfield(L, -1, f.name);
     lua_pushlightuserdata(L, &in);

@@ -5,6 +5,7 @@
 #include "interpreter/lua/box.h"
 #include "interpreter/lua/index_entry.h"
 #include "interpreter/lua/op_entry.h"
+#include "interpreter/lua/sandbox.h"
 #include "ops/op_info.h"
 
 namespace rille::lua {
@@ -147,7 +148,10 @@ void define_class(Interpreter& in, std::string_view type, std::span<const Native
   lua_pop(L, 1);
 }
 
-void define_functions(Interpreter& in, std::string_view module, std::span<const NativeEntry> list) {
+namespace {
+
+void define_each(Interpreter& in, std::string_view module, std::span<const NativeEntry> list,
+                 bool granted) {
   lua_State* L = in.L;
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   luaL_getsubtable(L, -1, std::string(module).c_str());
@@ -156,11 +160,24 @@ void define_functions(Interpreter& in, std::string_view module, std::span<const 
     lua_pushvalue(L, -1);
     push_holder(L, name);
     lua_pushlstring(L, name.data(), name.size());
-    push_native(L, in, e.function, name.data());
+    if (granted)
+      push_native(L, in, e.function, name.data());
+    else
+      push_refusal(L, e.name.data());
     lua_rawset(L, -3);
     lua_pop(L, 1);
   }
   lua_pop(L, 2);
+}
+
+}  // namespace
+
+void define_functions(Interpreter& in, std::string_view module, std::span<const NativeEntry> list) {
+  define_each(in, module, list, true);
+}
+
+void define_outside(Interpreter& in, std::string_view module, std::span<const NativeEntry> list) {
+  define_each(in, module, list, !in.policy.sandbox);
 }
 
 void define_value(Interpreter& in, std::string_view module, std::string_view name, const Value& v) {

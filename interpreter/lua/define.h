@@ -29,6 +29,10 @@ void define_class(Interpreter& in, std::string_view type, std::span<const Native
 /// Fields of `rille` (dots make tables: "memory.peak") or of `rille.native`.
 void define_functions(Interpreter& in, std::string_view module, std::span<const NativeEntry> list);
 
+/// The same for functions that reach outside of the interpreter: files, threads, signals, settings
+/// of the process. In the sandbox they raise E_SANDBOX.
+void define_outside(Interpreter& in, std::string_view module, std::span<const NativeEntry> list);
+
 /// A constant of such a module.
 void define_value(Interpreter& in, std::string_view module, std::string_view name, const Value& v);
 

@@ -66,12 +66,13 @@ std::string source_line(const Interpreter& in, const lua_Debug& ar) {
     }
     if (!stream) text.clear();
   };
-  if (ar.source[0] == '@') {
-    std::ifstream file(ar.source + 1);
-    scan(file);
-  } else if (const auto it = in.chunks.find(ar.source); it != in.chunks.end()) {
+  // A script may name its chunks as it likes: in the sandbox that opens no file.
+  if (const auto it = in.chunks.find(ar.source); it != in.chunks.end()) {
     std::istringstream stream(it->second);
     scan(stream);
+  } else if (ar.source[0] == '@' && !in.policy.sandbox) {
+    std::ifstream file(ar.source + 1);
+    scan(file);
   }
   return text;
 }
@@ -178,10 +179,15 @@ void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, cons
 
 int raise_prepared(lua_State* L, Interpreter& in, size_t first) {
   in.results.resize(first);
+  push_prepared(L, in);
+  return lua_error(L);
+}
+
+void push_prepared(lua_State* L, Interpreter& in) {
   if (in.raised_value) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, in.raised_value->reference());
     in.raised_value.reset();
-    return lua_error(L);
+    return;
   }
   const Raised& r = *in.raised;
   lua_createtable(L, 0, 8);
@@ -204,7 +210,6 @@ int raise_prepared(lua_State* L, Interpreter& in, size_t first) {
   lua_setmetatable(L, -2);
   in.last_error.swap(in.raised->text);
   in.raised.reset();
-  return lua_error(L);
 }
 
 namespace {

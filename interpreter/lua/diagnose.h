@@ -16,6 +16,9 @@ void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, cons
 /// native.raise{ kind, code, op, message, hint, facts, status }: how the standard library raises.
 int raise_from_table(lua_State* L);
 
+/// Pushes what was prepared, as an error object. May raise for want of memory.
+void push_prepared(lua_State* L, Interpreter& in);
+
 /// Raises what was prepared, as an error object, and drops results given since `first`. Does not
 /// return.
 int raise_prepared(lua_State* L, Interpreter& in, size_t first);

@@ -20,6 +20,8 @@ void sort_out(lua_State* L, Interpreter& in, const Blame& blame) {
     if (e.kind() == Kind::memory && e.facts().empty())
       for (std::string& line : largest_owners(in, kOwners)) e.fact(std::move(line));
     diagnose(L, in, std::move(e), blame.schema, blame.args);
+    const bool over = in.budget && in.budget->is_over() && in.over_text.empty();
+    if (over && in.raised->error.kind() == Kind::interrupt) in.over_text = in.raised->text;
   } catch (const std::bad_alloc&) {
     diagnose(L, in, Error(Kind::memory, "E_OOM", "out of memory").op(blame.op), blame.schema,
              blame.args);

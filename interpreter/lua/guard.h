@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "interpreter/lua/interpreter.h"
+#include "interpreter/lua/limits.h"
 #include "ops/op_info.h"
 
 namespace rille::lua {
@@ -26,7 +27,10 @@ bool guarded(lua_State* L, Interpreter& in, const Blame& blame, Work&& work) noe
   if (in.stress.collect) [[unlikely]]
     collect(L);
   const Entered entered(in, L);
+  const Spending spending(in.budget.get());
   try {
+    if (in.budget) [[unlikely]]
+      check_budget(L, in);
     work();
     return true;
   } catch (const std::exception&) {

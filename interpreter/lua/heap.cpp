@@ -57,6 +57,21 @@ void* allocate(void* interpreter, void* block, size_t old_size, size_t size) {
   return block ? resize(in.small_blocks, block, old_size, size) : fresh(in.small_blocks, size);
 }
 
+// The same under a budget, which counts every byte. Lua answers a refusal with a collection, and
+// counts on blocks that shrink.
+void* allocate_counted(void* interpreter, void* block, size_t old_size, size_t size) {
+  Budget& budget = *static_cast<Interpreter*>(interpreter)->budget;
+  const auto grown = static_cast<int64_t>(size) - static_cast<int64_t>(block ? old_size : 0);
+  if (grown <= 0) {
+    budget.shrink_heap(-grown);
+    return allocate(interpreter, block, old_size, size);
+  }
+  if (!budget.grow_heap(grown, static_cast<int64_t>(size))) return nullptr;
+  void* made = allocate(interpreter, block, old_size, size);
+  if (!made) budget.shrink_heap(grown);
+  return made;
+}
+
 // Lua warns of errors in finalizers, in pieces; it says of an error object only that it is none of
 // its strings.
 void warn(void* interpreter, const char* piece, int more) {
@@ -92,7 +107,7 @@ void SmallBlocks::refill(Free*& list, size_t size) noexcept {
 }
 
 lua_State* new_state(Interpreter& in) {
-  lua_State* L = lua_newstate(allocate, &in);
+  lua_State* L = lua_newstate(in.budget ? allocate_counted : allocate, &in);
   if (!L) return nullptr;
   lua_atpanic(L, panic);
   lua_setwarnf(L, warn, &in);

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/budget.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "interpreter/lua/gate.h"
@@ -79,6 +80,9 @@ struct Interpreter {
   Pace pace;
   Policy policy;                            // set before open_state
   std::atomic<bool> stop_requested{false};  // by request_stop
+  std::shared_ptr<Budget> budget;           // null without limits
+  std::string over_text;                    // the first error that told that a run is over
+  int runs = 0;                             // chunks that run inside one another
 
   // The thread that opens it is inside until it is closed, or until it leaves.
   std::shared_ptr<Gate> gate = std::make_shared<Gate>(*this);

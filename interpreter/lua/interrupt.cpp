@@ -5,6 +5,7 @@
 #include "core/fail.h"
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
+#include "interpreter/lua/limits.h"
 
 namespace rille::lua {
 namespace {
@@ -14,8 +15,8 @@ namespace {
 void stop(lua_State* L, lua_Debug* at) {
   lua_getinfo(L, "S", at);
   if (*at->what == 'C') return;
-  lua_sethook(L, nullptr, 0, 0);
   Interpreter& in = interpreter_of(L);
+  watch_instructions(L, in);
   const int signal = in.signal;
   if (signal == 0) return;  // it was forgotten
   luaL_checkstack(L, 32, "rille");
@@ -43,7 +44,7 @@ void request_stop(Interpreter& in) noexcept {
 
 void forget_interrupt(Interpreter& in) noexcept {
   in.signal = 0;
-  lua_sethook(in.L, nullptr, 0, 0);
+  watch_instructions(in.L, in);
 }
 
 }  // namespace rille::lua

@@ -1,14 +1,19 @@
 #include "interpreter/lua/libraries.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <lua.hpp>
 
+#include "interpreter/lua/bounded_libraries.h"
 #include "interpreter/lua/coroutines.h"
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
+#include "interpreter/lua/output.h"
+#include "interpreter/lua/protected_calls.h"
 #include "interpreter/lua/random_state.h"
+#include "interpreter/lua/sandbox.h"
 #include "stdlib/embedded.h"
 
 namespace rille::lua {
@@ -52,6 +57,7 @@ int find_embedded(lua_State* L) {
     lua_pushfstring(L, "@rille:%s", name);
     if (luaL_loadbufferx(L, source.data(), source.size(), lua_tostring(L, -1), "t") != LUA_OK)
       return lua_error(L);
+    use_library_globals(L);
     return 1;
   }
   lua_pushfstring(L, "no module '%s' in the standard library", name);
@@ -114,6 +120,20 @@ int set_metatable(lua_State* L) {
   lua_settop(L, 2);
   lua_setmetatable(L, 1);
   return 1;
+}
+
+const char kScriptsKey = 0;  // registry: metatables that scripts set, as weak keys
+
+void push_scripts_metatables(lua_State* L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &kScriptsKey) == LUA_TTABLE) return;
+  lua_pop(L, 1);
+  lua_newtable(L);
+  lua_newtable(L);
+  lua_pushliteral(L, "k");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &kScriptsKey);
 }
 
 // ---- the program around the script
@@ -245,6 +265,42 @@ void open_libraries(Interpreter& in) {
   replace_fields(L, in);
   find_random_state(in);
   replace_coroutines(L, in);
+  redirect_io(in);
+  if (in.policy.limited()) {
+    bound_strings(L);
+    bound_tables(L);
+    bound_load(L);
+  }
+  if (in.budget) replace_protected_calls(L);
+  if (in.policy.sandbox) strip_libraries(L);
+}
+
+bool is_embedded(std::string_view name) {
+  const auto all = stdlib::modules();
+  return std::any_of(all.begin(), all.end(), [&](const auto& m) { return m.name == name; });
+}
+
+int set_scripts_metatable(lua_State* L) {
+  lua_settop(L, 2);
+  if (lua_type(L, 2) != LUA_TTABLE) return set_metatable(L);
+  lua_pushliteral(L, "__gc");
+  if (lua_rawget(L, 2) != LUA_TNIL)
+    return luaL_error(L, "no '__gc' here: a finalizer can't be stopped");
+  push_scripts_metatables(L);
+  lua_pushvalue(L, 2);
+  lua_pushboolean(L, 1);
+  lua_rawset(L, -3);
+  lua_settop(L, 2);
+  return set_metatable(L);
+}
+
+bool is_scripts_metatable(lua_State* L, int i) {
+  const int at = lua_absindex(L, i);
+  push_scripts_metatables(L);
+  lua_pushvalue(L, at);
+  const bool yes = lua_rawget(L, -2) != LUA_TNIL;
+  lua_pop(L, 2);
+  return yes;
 }
 
 void search_beside(lua_State* L, const std::string& script) {

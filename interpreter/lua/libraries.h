@@ -3,6 +3,7 @@
 // must end in order.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "interpreter/lua/interpreter.h"
 
@@ -10,6 +11,14 @@ namespace rille::lua {
 
 /// Opens them. May raise: under pcall only.
 void open_libraries(Interpreter& in);
+
+/// Whether the standard library has a module of that name.
+bool is_embedded(std::string_view name);
+
+/// setmetatable as scripts get it under limits and in the sandbox: without __gc, which runs where
+/// no hook can stop it. And whether a metatable was set by it.
+int set_scripts_metatable(lua_State* L);
+bool is_scripts_metatable(lua_State* L, int i);
 
 /// Modules beside the script are found first.
 void search_beside(lua_State* L, const std::string& script);

@@ -10,8 +10,9 @@
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/heap.h"
 #include "interpreter/lua/libraries.h"
-#include "interpreter/lua/output.h"
+#include "interpreter/lua/limits.h"
 #include "interpreter/lua/run.h"
+#include "interpreter/lua/sandbox.h"
 
 namespace rille::lua {
 
@@ -28,13 +29,21 @@ int with_traceback(lua_State* L) {
   if (lua_type(L, 1) == LUA_TTABLE) return 1;
   lua_Debug caller;
   if (!lua_getstack(L, 2, &caller)) return 1;  // a syntax error: nothing ran yet
-  const char* message = luaL_tolstring(L, 1, nullptr);
+  const bool stranger = interpreter_of(L).policy.sandbox;
+  const char* message = stranger ? push_shown(L, 1) : luaL_tolstring(L, 1, nullptr);
   luaL_traceback(L, L, message, 1);
   return 1;
 }
 
+// The error and the status of the call that it ended.
 int error_text_body(lua_State* L) {
-  luaL_tolstring(L, 1, nullptr);
+  const auto status = static_cast<int>(lua_tointeger(L, 2));
+  lua_settop(L, 1);
+  name_the_limit(L, interpreter_of(L), status);
+  if (interpreter_of(L).policy.sandbox)
+    push_shown(L, 1);
+  else
+    luaL_tolstring(L, 1, nullptr);
   return 1;
 }
 
@@ -46,8 +55,11 @@ void push_raw(lua_State* L, std::string_view key) {
   lua_pushnil(L);
 }
 
+constexpr size_t kLongestError = 4096;  // bytes that are shown of a stranger's
+
 // The text of the error on top of the stack, through __tostring where it has one; and its status.
-void read_error(lua_State* L, Outcome& out) {
+void read_error(Interpreter& in, int status, Outcome& out) {
+  lua_State* L = in.L;
   out.status = 1;
   if (!lua_checkstack(L, 8)) return;
   if (lua_type(L, -1) == LUA_TTABLE) {
@@ -63,8 +75,10 @@ void read_error(lua_State* L, Outcome& out) {
   }
   lua_pushcfunction(L, error_text_body);
   lua_pushvalue(L, -2);
-  const bool told = lua_pcall(L, 1, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING;
+  lua_pushinteger(L, status);
+  const bool told = lua_pcall(L, 2, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING;
   out.error = told ? lua_tolstring(L, -1, nullptr) : "an error whose text could not be had";
+  if (in.policy.sandbox) out.error = printable(out.error, kLongestError);
   lua_settop(L, -2);
 }
 
@@ -92,7 +106,8 @@ void push_words(lua_State* L, const std::vector<std::string>& words) {
 int run_body(lua_State* L) {
   const Run& run = *static_cast<const Run*>(lua_touserdata(L, 1));
   lua_settop(L, 0);
-  if (run.path) search_beside(L, *run.path);
+  renew_globals(*run.in);
+  if (run.path && !run.in->policy.sandbox) search_beside(L, *run.path);
   push_words(L, *run.arguments);
   lua_pushlstring(L, run.chunk->data() + 1, run.chunk->size() - 1);
   lua_rawseti(L, -2, 0);
@@ -122,14 +137,17 @@ namespace {
 Outcome run_protected(const Run& run) {
   lua_State* L = run.in->L;
   Outcome out;
+  const LimitedRun limited(*run.in);
   lua_settop(L, 0);
   lua_pushcfunction(L, with_traceback);
   lua_pushcfunction(L, run_body);
   lua_pushlightuserdata(L, const_cast<Run*>(&run));
-  if (lua_pcall(L, 1, 1, 1) != LUA_OK)
-    read_error(L, out);
+  const int status = lua_pcall(L, 1, 1, 1);
+  if (status != LUA_OK)
+    read_error(*run.in, status, out);
   else if (lua_isinteger(L, -1))
     out.status = static_cast<int>(lua_tointeger(L, -1));
+  if (auto text = limited.ended_early()) out = Outcome{1, *std::move(text), {}};
   lua_settop(L, 0);
   return out;
 }
@@ -160,7 +178,6 @@ int open_body(lua_State* L) {
   remember_interpreter(L, in);
   make_error_metatable(L);
   open_libraries(in);
-  redirect_io(in);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   luaL_getsubtable(L, -1, "rille.native");
   lua_pushlightuserdata(L, &in);
@@ -182,6 +199,7 @@ int open_body(lua_State* L) {
   lua_getfield(L, -1, "rille");
   lua_remove(L, -2);
   lua_call(L, 1, 0);
+  if (in.policy.sandbox || in.policy.limited()) separate_globals(in);
   return 0;
 }
 
@@ -189,6 +207,7 @@ int open_body(lua_State* L) {
 
 void open_state(Interpreter& in, void (*bind)(Interpreter&)) {
   in.gate->enter();
+  make_budget(in);
   in.L = new_state(in);
   if (!in.L) throw std::bad_alloc();
   in.running = in.L;
@@ -207,7 +226,7 @@ void open_state(Interpreter& in, void (*bind)(Interpreter&)) {
   if (opening.thrown) std::rethrow_exception(opening.thrown);
   if (status == LUA_OK) return;
   Outcome out;
-  read_error(L, out);
+  read_error(in, status, out);
   throw Error(Kind::internal, "E_INTERNAL", "the standard library does not load: " + out.error);
 }
 
@@ -252,7 +271,14 @@ Outcome run_file(Interpreter& in, const std::string& path,
   std::string text;
   if (const char* problem = read_whole(path, text))
     return {1, "rille: can't read '" + path + "': " + problem, {}};
-  const std::string source = without_shebang(std::move(text)), chunk = "@" + path;
+  const std::string source = without_shebang(std::move(text));
+  if (!in.policy.sandbox) {
+    const std::string chunk = "@" + path;
+    return run_protected({&in, &source, &chunk, &path, &arguments});
+  }
+  // Neither the folder nor what other files hold is for a stranger to see.
+  const std::string chunk = "@" + path.substr(path.rfind('/') + 1);
+  in.chunks[chunk] = source;
   return run_protected({&in, &source, &chunk, &path, &arguments});
 }
 

@@ -42,6 +42,12 @@ class Owned {
     return made_.size();
   }
   void end_scope(size_t began, const void* thread) noexcept;
+  /// Scopes whose end never comes: what they would have freed is the collector's.
+  void forget_scopes() noexcept {
+    made_.clear();
+    scopes_ = 0;
+    paused = false;
+  }
   void note(uint32_t slot, const void* thread) noexcept {
     if (scopes_ > 0 && !paused) [[unlikely]]
       remember(slot, thread);

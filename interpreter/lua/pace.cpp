@@ -13,7 +13,18 @@ namespace {
 
 constexpr int64_t kSmallGraph = int64_t{4} << 20;
 
-int64_t live() { return memory::allocated(); }
+int64_t live(const Interpreter& in) {
+  return in.budget ? in.budget->tensors() : memory::allocated();
+}
+
+// What there is to spend.
+int64_t room(const Interpreter& in) {
+  const int64_t own = in.budget ? in.budget->tensor_room() : 0;
+  return own > 0 ? own : memory::budget();
+}
+
+// Little room wants small steps.
+int64_t least_quantum(const Interpreter& in) { return std::min(Pace::kQuantum, room(in) / 16); }
 
 // A full collection takes about 0.2 ns for a byte of Lua's heap, making a tensor 0.1 ns for a byte
 // at the very least: after this many bytes for each byte of heap it takes some percents of the
@@ -24,23 +35,24 @@ bool worth_full(lua_State* L, const Pace& pace) {
 }
 
 // Garbage that has outlived two young collections is found by full ones only.
-bool has_grown(lua_State* L, const Pace& pace) {
-  const int64_t now = live();
-  if (now < pace.base + std::max(pace.base / 4, 2 * Pace::kQuantum)) return false;
-  if (worth_full(L, pace) || now > 2 * pace.base + 8 * Pace::kQuantum) return true;
-  const int64_t budget = memory::budget();
-  return now > budget / 10 * 9 && pace.since_full > budget / 64;
+bool has_grown(lua_State* L, const Interpreter& in) {
+  const Pace& pace = in.pace;
+  const int64_t now = live(in), quantum = least_quantum(in);
+  if (now < pace.base + std::max(pace.base / 4, 2 * quantum)) return false;
+  if (worth_full(L, pace) || now > 2 * pace.base + 8 * quantum) return true;
+  const int64_t most = room(in);
+  return now > most / 10 * 9 && pace.since_full > most / 64;
 }
 
 class Collecting {
  public:
-  Collecting(lua_State* L, Interpreter& in) : L_(L), pace_(in.pace) {
+  Collecting(lua_State* L, Interpreter& in) : L_(L), in_(in), pace_(in.pace) {
     pace_.busy = true;
     pace_.calls = 0;
     pace_.since_full += std::exchange(in.context.allocated_since_collect, 0);
   }
   ~Collecting() {
-    pace_.quantum = std::max(Pace::kQuantum, live() / 16);
+    pace_.quantum = std::max(least_quantum(in_), live(in_) / 16);
     pace_.busy = false;
   }
   Collecting(const Collecting&) = delete;
@@ -50,11 +62,12 @@ class Collecting {
   void full() {
     lua_gc(L_, LUA_GCCOLLECT);
     pace_.since_full = 0;
-    pace_.base = live();
+    pace_.base = live(in_);
   }
 
  private:
   lua_State* L_;
+  const Interpreter& in_;
   Pace& pace_;
 };
 
@@ -67,7 +80,7 @@ void step_collector(lua_State* L, Interpreter& in) {
   if (in.pace.busy) return;
   Collecting now(L, in);
   now.young();
-  if (has_grown(L, in.pace)) now.full();
+  if (has_grown(L, in)) now.full();
 }
 
 void collect_before_backward(Interpreter& in) {

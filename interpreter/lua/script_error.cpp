@@ -7,6 +7,8 @@
 
 #include "interpreter/lua/call.h"
 #include "interpreter/lua/kept_state.h"
+#include "interpreter/lua/limits.h"
+#include "interpreter/lua/sandbox.h"
 
 namespace rille::lua {
 namespace {
@@ -47,8 +49,30 @@ void read_fields(lua_State* L, ScriptError& e) {
 }
 
 int to_text(lua_State* L) {
-  luaL_tolstring(L, 1, nullptr);
+  if (interpreter_of(L).policy.sandbox)
+    push_shown(L, 1);
+  else
+    luaL_tolstring(L, 1, nullptr);
   return 1;
+}
+
+// The error, or where memory ran out the limit that was met.
+int named_body(lua_State* L) {
+  const auto status = static_cast<int>(lua_tointegerx(L, 2, nullptr));
+  lua_settop(L, 1);
+  name_the_limit(L, interpreter_of(L), status);
+  return 1;
+}
+
+// In its place on top of the stack.
+void name_limit(lua_State* L, int status) {
+  lua_pushcfunction(L, named_body);
+  lua_pushvalue(L, -2);
+  lua_pushinteger(L, status);
+  if (lua_pcall(L, 2, 1, 0) == LUA_OK)
+    lua_replace(L, -2);
+  else
+    lua_settop(L, -2);
 }
 
 std::string shown(lua_State* L) {
@@ -73,6 +97,14 @@ void split_place(ScriptError& e) {
   }
 }
 
+// A stranger's words, fit for a terminal.
+void make_printable(ScriptError& e) {
+  constexpr size_t kMost = 4096;
+  for (std::string* text : {&e.code, &e.op, &e.message, &e.hint, &e.where, &e.text, &e.traceback})
+    *text = printable(*text, kMost);
+  for (std::string& fact : e.facts) fact = printable(fact, kMost);
+}
+
 }  // namespace
 
 int keep_traceback(lua_State* L) {
@@ -90,19 +122,22 @@ int keep_traceback(lua_State* L) {
 ScriptError read_script_error(lua_State* L, Interpreter& in, int status) {
   ScriptError e;
   e.traceback = std::exchange(in.traceback, {});
-  if (status == LUA_ERRMEM) {
+  if (!lua_checkstack(L, 8)) throw std::bad_alloc();
+  if (status == LUA_ERRMEM) name_limit(L, status);
+  if (lua_type(L, -1) == LUA_TTABLE) {
+    read_fields(L, e);
+  } else if (status == LUA_ERRMEM) {
     e.kind = "memory";
     e.code = "E_OOM";
     e.message = e.text = "out of memory";
-    return e;
   }
-  if (!lua_checkstack(L, 8)) throw std::bad_alloc();
-  if (lua_type(L, -1) == LUA_TTABLE) read_fields(L, e);
   if (e.text.empty()) e.text = shown(L);
   if (e.code.empty()) e.code = "E_LUA";
-  if (!e.message.empty()) return e;
-  e.message = e.text;
-  if (e.where.empty()) split_place(e);
+  if (e.message.empty()) {
+    e.message = e.text;
+    if (e.where.empty()) split_place(e);
+  }
+  if (in.policy.sandbox) make_printable(e);
   return e;
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/fail.h"
 #include "core/threads.h"
+#include "interpreter/lua/limits.h"
 #include "interpreter/lua/open.h"
 
 namespace rille::lua {
@@ -136,6 +137,7 @@ class State {
     in_.out = plan.out;
     in_.log = plan.log;
     in_.hosted = plan.hosted;
+    in_.policy = plan.policy;
     open_state(in_, plan.bind);
     in_.context.flags |= plan.flags;
     in_.context.default_dtype = plan.default_dtype;
@@ -154,6 +156,7 @@ class State {
   }
 
   Done run(const Job& job, int number) {
+    const LimitedRun limited(in_);
     Running r{&in_, &job.value, function_};
     Done done{job.id, {}, number, call_protected(in_.L, job_body, &r)};
     try {

@@ -23,6 +23,7 @@ struct WorkerPlan {
   std::FILE* out = stdout;  // of the interpreter that the pool is part of
   std::FILE* log = stderr;
   bool hosted = false;
+  Policy policy;  // limits hold for each worker by itself, and for each job
 };
 
 class WorkerPool : public Object {

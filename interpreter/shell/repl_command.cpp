@@ -137,7 +137,7 @@ int repl_command(const Words& words) {
   }
   if (isatty(STDIN_FILENO) == 0) return run_command(words.empty() ? Words{"-"} : words);
   std::setlocale(LC_CTYPE, "");
-  Session session(bind_shell);
+  Session session({}, bind_shell);
   fmt::print("rille {}, {}, {} thread{}; .help lists what the shell knows\n", version(),
              lua::lua_version(), threads(), threads() == 1 ? "" : "s");
   const lua::Outcome out =

@@ -8,6 +8,7 @@
 
 #include "interpreter/lua/open.h"
 #include "interpreter/shell/commands.h"
+#include "interpreter/shell/policy_words.h"
 #include "interpreter/shell/session.h"
 
 namespace rille::shell {
@@ -46,13 +47,20 @@ int run_text(const std::string& text, const std::string& chunk, const Words& wor
   return finish(session, lua::run_text(session.interpreter(), text, chunk, words));
 }
 
-int run_command(const Words& words) {
+int run_command(const Words& given) {
+  Words words = given;
+  std::string problem;
+  const auto policy = take_policy(words, problem);
+  if (!policy) {
+    fmt::print(stderr, "rille: {}\n", problem);
+    return 2;
+  }
   if (words.empty() || (words[0] == "-e" && words.size() < 2)) {
     fmt::print(stderr,
                "usage: rille run FILE [flags], rille run -e CODE [words] or rille run - [words]\n");
     return 2;
   }
-  Session session;
+  Session session(*policy);
   return finish(session, run_words(session.interpreter(), words));
 }
 

@@ -75,7 +75,8 @@ Interruptible::~Interruptible() {
   interruptible = nullptr;
 }
 
-Session::Session(void (*bind)(lua::Interpreter&)) {
+Session::Session(const lua::Policy& policy, void (*bind)(lua::Interpreter&)) {
+  in_.policy = policy;
   in_.stress = stress_wanted();
   lua::open_state(in_, bind);
 }

@@ -10,7 +10,8 @@ namespace rille::shell {
 /// Opened with what `bind` defines; closed on every way out.
 class Session {
  public:
-  explicit Session(void (*bind)(lua::Interpreter&) = bind::bind_all);
+  explicit Session(const lua::Policy& policy = {},
+                   void (*bind)(lua::Interpreter&) = bind::bind_all);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   lua::Interpreter& interpreter() { return in_; }

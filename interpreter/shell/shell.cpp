@@ -26,11 +26,20 @@ int help(const Words& words);
 
 // The one list of commands: help, errors and what runs come from it.
 constexpr Command kCommands[] = {
-    {"run", "run FILE [flags]", "run a script or a recipe; - reads standard input, -e CODE a chunk",
-     run_command,
+    {"run", "run [options] FILE [flags]",
+     "run a script or a recipe; - reads standard input, -e CODE a chunk", run_command,
      "Words after FILE belong to the script: they are its `arg` and `...`. A file that returns a\n"
      "recipe is carried out; rille run FILE --help lists its flags. The first SIGINT or SIGTERM\n"
-     "stops a script with an error (a recipe saves first), the second ends the program.\n"},
+     "stops a script with an error (a recipe saves first), the second ends the program.\n"
+     "\n"
+     "Options, before FILE, for scripts of strangers (docs/sandbox.md):\n"
+     "  --sandbox                no files, processes, environment or addresses\n"
+     "  --max-instructions N     Lua instructions\n"
+     "  --max-seconds S          time\n"
+     "  --max-memory SIZE        Lua's memory and tensors together, such as 64MiB\n"
+     "  --max-lua-memory SIZE, --max-tensor-memory SIZE\n"
+     "                           each alone\n"
+     "A script that has used up one of them stops with an error and status 1.\n"},
     {"repl", "repl [FILE]", "explore: type a line, see its value; also without any command",
      repl_command,
      "History, completion by Tab, input of several lines; locals stay from input to input. .help\n"

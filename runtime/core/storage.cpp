@@ -1,6 +1,9 @@
 #include "core/storage.h"
 
+#include <memory>
+
 #include "core/allocator.h"
+#include "core/budget.h"
 #include "core/context.h"
 #include "core/fail.h"
 
@@ -15,15 +18,50 @@ Storage::~Storage() {
 
 namespace {
 
-Error out_of_memory(int64_t bytes) {
+[[noreturn]] void throw_out_of_memory(int64_t bytes) {
+  if (const Budget* mine = Budget::current(); mine && mine->refuses(bytes))
+    mine->raise_out_of_memory(bytes);
   const MemoryStats now = memory::stats();
   const int64_t most = memory::limit();
   const bool budget = most > 0 && now.allocated + bytes > most;
-  return fail(Kind::memory, budget ? "E_OOM_BUDGET" : "E_OOM",
-              "out of memory asking {} (in use {}, {} {})", memory::size_text(bytes),
-              memory::size_text(now.allocated), budget ? "limit" : "reserved",
-              memory::size_text(budget ? most : now.reserved))
+  throw fail(Kind::memory, budget ? "E_OOM_BUDGET" : "E_OOM",
+             "out of memory asking {} (in use {}, {} {})", memory::size_text(bytes),
+             memory::size_text(now.allocated), budget ? "limit" : "reserved",
+             memory::size_text(budget ? most : now.reserved))
       .hint("make batches smaller; rille.no_grad keeps no tape, rille.scope frees at its end");
+}
+
+}  // namespace
+
+namespace {
+
+// A block that counts to a budget until it is freed, on whichever thread that is.
+struct Counted {
+  Charge charge;
+  void* data;
+  size_t bytes;
+  static void release(void* self) {
+    const std::unique_ptr<Counted> counted(static_cast<Counted*>(self));
+    memory::deallocate(counted->data, counted->bytes);
+  }
+};
+
+// False where the memory, or the budget's leave to use it, can't be had.
+bool obtain(Storage& s, size_t bytes) {
+  Budget* budget = Budget::counting();
+  if (!budget) {
+    s.data = memory::allocate(bytes);
+    return s.data != nullptr;
+  }
+  const auto count = static_cast<int64_t>(bytes);
+  if (!budget->take(count)) return false;
+  std::unique_ptr<Counted> counted(new Counted{Charge::taken(*budget, count), nullptr, bytes});
+  counted->data = memory::allocate(bytes);
+  if (!counted->data) return false;
+  s.data = counted->data;
+  s.release = Counted::release;
+  s.release_context = counted.release();
+  return true;
 }
 
 }  // namespace
@@ -33,13 +71,12 @@ StorageRef allocate_storage(size_t bytes, Device device) {
   s->device = device;
   if (device.is_meta()) return s;
   Context& context = Context::current();
-  void* block = memory::allocate(bytes);
-  if (!block && context.reclaim) {
+  bool found = obtain(*s.get(), bytes);
+  if (!found && context.reclaim) {
     context.reclaim();
-    block = memory::allocate(bytes);
+    found = obtain(*s.get(), bytes);
   }
-  if (!block) throw out_of_memory(static_cast<int64_t>(bytes));
-  s->data = block;
+  if (!found) throw_out_of_memory(static_cast<int64_t>(bytes));
   s->bytes = bytes;
   context.allocated_since_collect += static_cast<int64_t>(bytes);
   return s;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/budget.h"
 #include "core/context.h"
 
 namespace rille::cpu {
@@ -74,9 +75,13 @@ const Loaded& loaded() {
 
 }  // namespace
 
-// Its bits depend on the number of threads, which deterministic mode forbids.
+// Its bits depend on the number of threads, which deterministic mode forbids; and it can't be
+// stopped in the middle of a product.
 const DnnFunctions* dnn() {
-  return Context::current().flags & kDeterministic ? nullptr : loaded().functions;
+  const Budget* budget = Budget::current();
+  const bool absent =
+      Context::current().flags & kDeterministic || (budget && budget->has_deadline());
+  return absent ? nullptr : loaded().functions;
 }
 std::string dnn_state() { return loaded().state; }
 

@@ -1,5 +1,6 @@
 #include "ops/tape.h"
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "ops/call.h"
 
@@ -33,6 +34,9 @@ struct Kept {
     t = t.shell();
   }
 };
+
+// What a node takes besides the values it saves: itself, its arguments, what hangs on its results.
+constexpr int64_t kNodeBytes = 1024;
 
 class OpNode final : public autograd::Node {
  public:
@@ -204,6 +208,7 @@ class OpNode final : public autograd::Node {
   SmallVector<Tensor, 2> saved_, outs_;
   std::vector<Kept> kept_;
   Site freed_at_;
+  const Charge charge_{kNodeBytes};
 };
 
 }  // namespace

@@ -87,7 +87,8 @@ class RILLE_API Value {
     const auto* t = std::get_if<std::shared_ptr<Table>>(&v_);
     return t ? t->get() : nullptr;
   }
-  /// The table to write to: a copy of it where other values share it. Throws E_TYPE for what is none.
+  /// The table to write to: a copy of it where other values share it. Throws E_TYPE for what is
+  /// none.
   Table& edit();
   /// As a C++ type that Convert knows (convert.hpp). Throws E_TYPE, and E_ARG for an integer that
   /// does not fit.
@@ -99,8 +100,8 @@ class RILLE_API Value {
   const Value& at(size_t position) const noexcept;
 
  private:
-  std::variant<std::monostate, bool, int64_t, double, std::string, Tensor,
-               std::shared_ptr<Table>, Function>
+  std::variant<std::monostate, bool, int64_t, double, std::string, Tensor, std::shared_ptr<Table>,
+               Function>
       v_;
 };
 

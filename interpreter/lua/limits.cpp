@@ -1,0 +1,132 @@
+#include "interpreter/lua/limits.h"
+
+#include <lua.hpp>
+
+#include <exception>
+
+#include "interpreter/lua/diagnose.h"
+#include "interpreter/lua/guard.h"
+
+namespace rille::lua {
+namespace {
+
+constexpr int kStep = 1000;  // instructions from hook to hook
+
+// The hook's own work is done in C++; what it prepared is raised last, with nothing left to
+// destroy.
+[[noreturn]] void raise_over(lua_State* L, Interpreter& in) {
+  luaL_checkstack(L, 32, "rille");
+  const size_t first = in.results.size();
+  guarded(L, in, {}, [] {});
+  raise_prepared(L, in, first);
+  __builtin_unreachable();
+}
+
+int step_of(const Interpreter& in) {
+  return in.budget->is_over() ? 1 : static_cast<int>(in.budget->left(kStep));
+}
+
+// Once the run is over it is called for every instruction, so that whoever catches its error gets
+// no further.
+void count(lua_State* L, lua_Debug*) {
+  Interpreter& in = interpreter_of(L);
+  const int counted = lua_gethookcount(L);
+  const bool over = in.budget->spend(counted);
+  if (step_of(in) != counted) watch_instructions(L, in);
+  if (over) raise_over(L, in);
+}
+
+// Garbage that holds tensors is found by a collection only, and Lua's emergency one frees none.
+bool nearly_full(const Interpreter& in) {
+  const int64_t room = in.budget->tensor_room();
+  return room > 0 && in.budget->tensors() > room / 8 * 7 &&
+         in.context.allocated_since_collect > room / 16;
+}
+
+}  // namespace
+
+void make_budget(Interpreter& in) {
+  const Policy& p = in.policy;
+  if (!p.interruptible && !p.limited()) return;
+  const Limits limits{.memory = p.memory_limit,
+                      .heap = p.lua_memory_limit,
+                      .tensors = p.tensor_memory_limit,
+                      .instructions = p.instruction_limit,
+                      .seconds = p.time_limit,
+                      .may_be_stopped = p.interruptible};
+  in.budget = std::make_shared<Budget>(limits, in.stop_requested, in.context);
+  in.pace.quantum = 0;  // the first step finds the right one
+}
+
+void watch_instructions(lua_State* L, const Interpreter& in) {
+  if (in.budget)
+    lua_sethook(L, count, LUA_MASKCOUNT, step_of(in));
+  else
+    lua_sethook(L, nullptr, 0, 0);
+}
+
+void spend(lua_State* L, Interpreter& in, int64_t instructions) {
+  if (in.budget && in.budget->spend(instructions)) raise_over(L, in);
+}
+
+void check_budget(lua_State* L, Interpreter& in) {
+  Budget& budget = *in.budget;
+  if (budget.over()) {
+    watch_instructions(L, in);
+    budget.raise();
+  }
+  if (nearly_full(in) || budget.too_much()) step_collector(L, in);
+  if (!budget.too_much()) return;
+  collect(L);
+  if (budget.too_much()) budget.raise_out_of_memory(0);
+}
+
+void name_the_limit(lua_State* L, Interpreter& in, int status) {
+  if (status != LUA_ERRMEM || !in.budget || !in.budget->refused_heap()) return;
+  luaL_checkstack(L, 32, "rille");
+  guarded(L, in, {}, [&in] { in.budget->raise_heap_full(); });
+  push_prepared(L, in);
+  lua_replace(L, -2);
+}
+
+// ---- runs
+// ----------------------------------------------------------------------------------------
+
+LimitedRun::LimitedRun(Interpreter& in)
+    : in_(in),
+      outermost_(in.runs++ == 0),
+      flags_(in.context.flags),
+      device_(in.context.default_device),
+      saved_hooks_(in.context.saved_hooks.size()) {
+  if (!outermost_ || !in.budget) return;
+  in.over_text.clear();
+  in.budget->begin_run();
+  watch_instructions(in.L, in);
+}
+
+LimitedRun::~LimitedRun() {
+  --in_.runs;
+  if (!outermost_ || !in_.budget) return;
+  const bool early = in_.budget->is_over();
+  in_.budget->end_run();
+  if (!early) return;
+  const Entered entered(in_, in_.L);
+  in_.context.flags = flags_;
+  const KeptModes main(in_);  // where it ended in a coroutine, those are the coroutine's flags
+  in_.context.default_device = device_;
+  in_.context.saved_hooks.resize(saved_hooks_);
+  in_.owned.forget_scopes();
+  watch_instructions(in_.L, in_);
+}
+
+std::optional<std::string> LimitedRun::ended_early() const {
+  if (!outermost_ || !in_.budget || !in_.budget->is_over()) return {};
+  if (!in_.over_text.empty()) return in_.over_text;
+  try {
+    in_.budget->raise();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+}  // namespace rille::lua

@@ -1,0 +1,150 @@
+// What one context may use and what it has used: bytes of tensors and of its script's heap,
+// instructions and seconds of a run. Only contexts with limits have one. The thread that runs the
+// context enters it; loops of the pool ask it, from any thread, whether they should end early.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace rille {
+
+struct Context;
+
+/// 0 means no limit.
+struct Limits {
+  int64_t memory = 0;  // bytes of the heap and of tensors together
+  int64_t heap = 0;    // bytes of the script's own objects
+  int64_t tensors = 0;
+  int64_t instructions = 0;  // of a run
+  double seconds = 0;        // of a run
+  bool may_be_stopped = false;
+};
+
+class Budget : public std::enable_shared_from_this<Budget> {
+ public:
+  /// `stop` is set by whoever wants the run to end; `context` is the one it is the budget of.
+  Budget(const Limits& limits, std::atomic<bool>& stop, const Context& context)
+      : limits_(limits), stop_(stop), context_(context) {}
+
+  /// That of the calling thread's context, while a run of it is under way; or null.
+  static Budget* current();
+  /// The same where bytes of tensors count.
+  static Budget* counting() {
+    Budget* b = current();
+    return b && (b->limits_.memory > 0 || b->limits_.tensors > 0) ? b : nullptr;
+  }
+  /// Makes it the thread's (null: none); gives the one before.
+  static Budget* enter(Budget* b) { return std::exchange(entered_, b); }
+
+  /// Between these limits hold, and time and instructions count.
+  void begin_run();
+  void end_run();
+  bool running() const { return running_; }
+
+  // ---- why a run must end. It stays so until the run has ended.
+
+  /// From any thread: looks at the clock and at who asked.
+  bool over() noexcept;
+  /// What `over` found; no look at the clock.
+  bool is_over() const noexcept { return why_.load(std::memory_order_relaxed) != Why::nothing; }
+  /// Counts instructions; true where the run must end. For the run's own thread.
+  bool spend(int64_t instructions) noexcept;
+  /// How many are left, at most `most`, at least 1.
+  int64_t left(int64_t most) const noexcept;
+  /// Whether long computations are to be cut in pieces, so that they can end early.
+  bool can_end_early() const { return running_ && (limits_.seconds > 0 || limits_.may_be_stopped); }
+  /// Whether a single computation must end in time. One that is only stopped by hand may go on to
+  /// its end, so that it has the fastest kernels, and the bits that it has without a budget.
+  bool has_deadline() const { return running_ && limits_.seconds > 0; }
+  /// Throws E_BUDGET or E_INTERRUPTED, by what `over` found.
+  [[noreturn]] void raise() const;
+
+  // ---- memory
+
+  /// Counts bytes of tensors; false, and nothing is counted, where a limit would be passed.
+  bool take(int64_t bytes) noexcept;
+  bool refuses(int64_t bytes) const noexcept;
+  /// The same for what can't be refused; `too_much` finds it.
+  void add(int64_t bytes) noexcept { tensors_.fetch_add(bytes, std::memory_order_relaxed); }
+  void give(int64_t bytes) noexcept { tensors_.fetch_sub(bytes, std::memory_order_relaxed); }
+  int64_t tensors() const noexcept { return tensors_.load(std::memory_order_relaxed); }
+  int64_t heap() const noexcept { return heap_; }
+  /// The most that tensors may take besides the heap as it is; 0 for no limit.
+  int64_t tensor_room() const noexcept;
+  /// Small things were added past the limit.
+  bool too_much() const noexcept { return refuses(0); }
+  /// E_OOM_BUDGET for that many bytes more.
+  [[noreturn]] void raise_out_of_memory(int64_t bytes) const;
+
+  /// Counts what the heap grows by; false, and nothing is counted, where a limit would be passed.
+  /// Blocks of up to kSmall bytes may use a reserve, so that finalizers and errors still find room.
+  bool grow_heap(int64_t bytes, int64_t block) noexcept;
+  void shrink_heap(int64_t bytes) noexcept { heap_ -= bytes; }
+  bool refused_heap() const noexcept { return heap_asked_ > 0; }
+  /// E_BUDGET, for the growth that was refused last.
+  [[noreturn]] void raise_heap_full() const;
+
+  static constexpr int64_t kReserve = int64_t{64} << 10, kSmall = 1 << 10;
+
+ private:
+  enum class Why : uint8_t { nothing, asked, time, instructions };
+  using Clock = std::chrono::steady_clock;
+  bool end(Why why) noexcept;
+
+  const Limits limits_;
+  std::atomic<bool>& stop_;
+  const Context& context_;
+  bool running_ = false;
+  std::atomic<Why> why_{Why::nothing};
+  Clock::time_point began_, deadline_;
+  int64_t instructions_ = 0, unseen_ = 0;
+  std::atomic<int64_t> tensors_{0};
+  int64_t heap_ = 0, heap_asked_ = 0;
+
+  static constinit thread_local Budget* entered_ __attribute__((tls_model("initial-exec")));
+};
+
+/// Bytes that count for as long as it lives, to the budget that counted when it was made.
+class Charge {
+ public:
+  explicit Charge(int64_t bytes) : Charge(Budget::counting(), bytes) {
+    if (budget_) budget_->add(bytes);
+  }
+  /// For bytes that the budget has taken already.
+  static Charge taken(Budget& budget, int64_t bytes) { return Charge(&budget, bytes); }
+  ~Charge() {
+    if (budget_) budget_->give(bytes_);
+  }
+  Charge(const Charge&) = delete;
+  Charge& operator=(const Charge&) = delete;
+
+ private:
+  Charge(Budget* budget, int64_t bytes) : bytes_(bytes) {
+    if (budget) budget_ = budget->shared_from_this();
+  }
+  std::shared_ptr<Budget> budget_;
+  int64_t bytes_;
+};
+
+/// Enters a budget for a C++ scope; does nothing for null.
+class Spending {
+ public:
+  explicit Spending(Budget* b) : inside_(b) {
+    if (inside_) [[unlikely]]
+      before_ = Budget::enter(b);
+  }
+  ~Spending() {
+    if (inside_) [[unlikely]]
+      Budget::enter(before_);
+  }
+  Spending(const Spending&) = delete;
+  Spending& operator=(const Spending&) = delete;
+
+ private:
+  Budget* inside_;
+  Budget* before_ = nullptr;
+};
+
+}  // namespace rille

@@ -1,0 +1,227 @@
+// Runs attacks of scripts against the interpreter, each in one of its own: it must end as the
+// corpus says, within its limits, without a word on standard error, and a harmless script that runs
+// in the same interpreter afterwards must give its usual result.
+//   rille_attacks FILE [--update] [--only NAME]
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <regex>
+#include <thread>
+
+#include "attacks/corpus.h"
+#include "core/allocator.h"
+#include "interpreter/bind/bind.h"
+#include "interpreter/lua/open.h"
+
+namespace rille::attacks {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What an attack may take beyond its limit: 50 ms is the promise on a machine of its own. Tests run
+// side by side on machines that do other things, and under sanitizers.
+constexpr double kPromised = 0.05;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kTolerated = 6;
+#else
+constexpr double kTolerated = 1;
+#endif
+
+constexpr const char* kSentinel = R"(
+  local rille = require "rille"
+  assert(rille.is_grad_enabled(), "grad mode")
+  local w = rille.tensor({ 1.0, 2.0 }, { requires_grad = true })
+  ;(w * w):sum():backward()
+  assert(w.grad[1]:item() == 2 and w.grad[2]:item() == 4, "a gradient")
+  local p = rille.tensor({ { 1.0, 2.0 }, { 3.0, 4.0 } }):matmul(rille.ones(2, 1))
+  assert(p[1]:item() == 3 and p[2]:item() == 7, "a product")
+  local model = rille.nn.Linear(3, 2)
+  assert(model(rille.ones(4, 3)).shape[2] == 2, "a layer")
+  assert(("a1b2"):gsub("%d", "%%") == "a%b%" and ("x"):rep(3) == "xxx", "strings")
+  local list = { 3, 1, 2 }
+  table.sort(list)
+  assert(table.concat(list, ",") == "1,2,3", "tables")
+  assert(not pcall(error, "x") and select(2, pcall(error, "x", 0)) == "x", "pcall")
+  local co = coroutine.wrap(function(a) return a + coroutine.yield(a) end)
+  assert(co(1) == 1 and co(2) == 3, "coroutines")
+  assert(tostring(12) == "12" and type(print) == "function" and #{ 1, 2 } == 2, "globals")
+)";
+
+// What a file descriptor is written to, for as long as it lives.
+class Captured {
+ public:
+  explicit Captured(int fd) : fd_(fd), before_(dup(fd)), file_(std::tmpfile()) {
+    flush();
+    dup2(fileno(file_), fd_);
+  }
+  ~Captured() { end(); }
+  Captured(const Captured&) = delete;
+  Captured& operator=(const Captured&) = delete;
+  std::string end() {
+    if (before_ < 0) return {};
+    flush();
+    dup2(before_, fd_);
+    close(before_);
+    before_ = -1;
+    std::string text;
+    std::rewind(file_);
+    char piece[4096];
+    while (const size_t n = std::fread(piece, 1, sizeof piece, file_)) text.append(piece, n);
+    std::fclose(file_);
+    return text;
+  }
+
+ private:
+  static void flush() {
+    std::fflush(stdout);
+    std::fflush(stderr);
+  }
+  int fd_, before_;
+  std::FILE* file_;
+};
+
+// Closed on every way out.
+struct Opened {
+  lua::Interpreter in;
+  explicit Opened(const lua::Policy& policy) {
+    in.policy = policy;
+    lua::open_state(in, bind::bind_all);
+  }
+  ~Opened() { close_state(in); }
+};
+
+std::string without_traceback(std::string text) {
+  text.erase(std::min(text.size(), text.find("\nstack traceback:")));
+  return text;
+}
+
+// What differs from run to run and from machine to machine.
+std::string comparable(std::string text) {
+  static const std::regex used("used +[0-9.]+"),
+      in_use("(in use|asking|for) +[0-9.]+ [KMG]?i?B?[a-z]*"), held("\n +held by [^\n]*");
+  text = std::regex_replace(text, used, "used #");
+  text = std::regex_replace(text, in_use, "$1 #");
+  return std::regex_replace(text, held, "");
+}
+
+struct Seen {
+  std::string kind, text, complaints;
+  double seconds = 0;
+};
+
+// Asks a run to stop after a while, unless it has ended by then.
+class Stopper {
+ public:
+  Stopper(lua::Interpreter& in, double after) {
+    if (after <= 0) return;
+    thread_ = std::thread([&in, after] {
+      std::this_thread::sleep_for(std::chrono::duration<double>(after));
+      lua::request_stop(in);
+    });
+  }
+  ~Stopper() {
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  std::thread thread_;
+};
+
+Seen run(const Attack& a) {
+  Seen seen;
+  Captured out(STDOUT_FILENO), err(STDERR_FILENO);
+  {
+    Opened opened(a.policy);
+    const auto before = Clock::now();
+    const auto outcome = [&] {
+      const Stopper stopper(opened.in, a.stop_after);
+      return lua::run_text(opened.in, a.code, "=attack", {});
+    }();
+    seen.seconds = std::chrono::duration<double>(Clock::now() - before).count();
+    if (a.wanted_kind == "prints") {
+      seen.kind = outcome.error.empty() ? "prints" : "error";
+      seen.text = outcome.error;
+    } else if (outcome.error.empty()) {
+      const auto value = lua::run_text(opened.in, "error(tostring(result), 0)", "=result", {});
+      seen.kind = "result";
+      seen.text = without_traceback(value.error);
+    } else {
+      seen.kind = "error";
+      seen.text = comparable(without_traceback(outcome.error));
+      if (outcome.status != 1) seen.complaints += fmt::format("status {}; ", outcome.status);
+    }
+    const auto after = lua::run_text(opened.in, kSentinel, "=sentinel", {});
+    if (!after.error.empty()) seen.complaints += "afterwards: " + after.error + "; ";
+  }
+  if (const std::string text = err.end(); !text.empty())
+    seen.complaints += "standard error: " + text + "; ";
+  const std::string printed = out.end();
+  if (seen.kind == "prints") seen.text = printed.substr(0, printed.find_last_not_of('\n') + 1);
+  return seen;
+}
+
+double limit_of(const Attack& a) { return a.stop_after > 0 ? a.stop_after : a.policy.time_limit; }
+
+// What went wrong, or nothing.
+std::string verdict(const Attack& a, const Seen& seen) {
+  std::string bad = seen.complaints;
+  if (seen.kind != a.wanted_kind || seen.text != a.wanted)
+    bad +=
+        fmt::format("{}:\n{}\nbut wanted {}:\n{}\n", seen.kind, seen.text, a.wanted_kind, a.wanted);
+  const double limit = limit_of(a);
+  if (limit > 0 && seen.seconds > limit + kTolerated)
+    bad += fmt::format("stopped {:.3f} s after its limit", seen.seconds - limit);
+  return bad;
+}
+
+int run_all(const std::string& path, bool update, const std::string& only) {
+  std::vector<Attack> all = read_corpus(path);
+  int failed = 0, late = 0;
+  double latest = 0;
+  for (Attack& a : all) {
+    if (!only.empty() && a.name != only) continue;
+    fmt::print("{} ", a.name);
+    std::fflush(stdout);  // a crash must not hide which it was
+    const Seen seen = run(a);
+    const double limit = limit_of(a), past = limit > 0 ? seen.seconds - limit : 0;
+    latest = std::max(latest, past);
+    late += past > kPromised;
+    const std::string bad = verdict(a, seen);
+    if (update) a.wanted_kind = seen.kind, a.wanted = seen.text;
+    if (bad.empty() && limit > 0)
+      fmt::print("ok, {:.1f} ms after its limit\n", past * 1e3);
+    else
+      fmt::print("{}\n", bad.empty() ? "ok" : "NOT OK: " + bad);
+    failed += !bad.empty();
+  }
+  fmt::print(
+      "{} attacks, {} not ok; the latest ended {:.1f} ms after its limit, {} more than {} ms\n",
+      all.size(), failed, latest * 1e3, late, kPromised * 1e3);
+  if (update) write_corpus(path, all);
+  return failed > 0;
+}
+
+}  // namespace
+}  // namespace rille::attacks
+
+int main(int argc, char** argv) {
+  bool update = false;
+  std::string only;
+  for (int i = 2; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--update") == 0) update = true;
+    if (std::strcmp(argv[i], "--only") == 0 && i + 1 < argc) only = argv[++i];
+  }
+  try {
+    return argc > 1 ? rille::attacks::run_all(argv[1], update, only) : 2;
+  } catch (const std::exception& e) {
+    std::cerr << e.what() << "\n";
+    return 1;
+  }
+}
