@@ -124,7 +124,7 @@ std::vector<std::pair<const char*, std::function<void(const Tensor&)>>> writers(
       {"load_state_dict",
        [](const Tensor& t) {
          struct Holder : nn::ModuleOf<Holder> {
-           explicit Holder(const Tensor& held) { add_buffer("held", held); }
+           explicit Holder(const Tensor& held) { register_buffer("held", held); }
          };
          Holder(t).load_state_dict({{"held", zeros({2, 2})}});
        }},

@@ -10,11 +10,11 @@ using namespace rille::test;
 namespace {
 
 struct Block : nn::ModuleOf<Block> {
-  nn::Linear up = add_module("up", nn::Linear(4, 8));
-  nn::Linear down = add_module("down", nn::Linear(8, 4, {.bias = false}));
-  Tensor scale = add_parameter("scale", ones({4}));
-  Tensor steps = add_buffer("steps", zeros({}, {.dtype = Dtype::i64}));
-  Tensor cache = add_buffer("cache", zeros({2}), false);
+  nn::Linear up = register_module("up", nn::Linear(4, 8));
+  nn::Linear down = register_module("down", nn::Linear(8, 4, {.bias = false}));
+  Tensor scale = register_parameter("scale", ones({4}));
+  Tensor steps = register_buffer("steps", zeros({}, {.dtype = Dtype::i64}));
+  Tensor cache = register_buffer("cache", zeros({2}), false);
   Block() : ModuleOf("Block") {}
   Tensor operator()(const Tensor& x) const {
     steps += 1;
@@ -55,8 +55,8 @@ TEST_CASE("a copy of a module is the module") {
 TEST_CASE("names are taken once and hold no point") {
   struct Twice : nn::ModuleOf<Twice> {
     Twice(const std::string& a, const std::string& b) {
-      add_parameter(a, ones({1}));
-      add_buffer(b, ones({1}));
+      register_parameter(a, ones({1}));
+      register_buffer(b, ones({1}));
     }
   };
   CHECK(code_of([] { Twice("a", "a"); }) == "E_ARG");

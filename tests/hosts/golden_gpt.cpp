@@ -14,12 +14,12 @@ using namespace rille;
 constexpr int64_t kTime = 32, kWidth = 32, kHeads = 2, kLayers = 2;
 
 struct Block : nn::ModuleOf<Block> {
-  nn::LayerNorm norm1 = add_module("norm1", nn::LayerNorm({kWidth}));
-  nn::Linear qkv = add_module("qkv", nn::Linear(kWidth, 3 * kWidth));
-  nn::Linear proj = add_module("proj", nn::Linear(kWidth, kWidth));
-  nn::LayerNorm norm2 = add_module("norm2", nn::LayerNorm({kWidth}));
-  nn::Linear fc = add_module("fc", nn::Linear(kWidth, 4 * kWidth));
-  nn::Linear out = add_module("out", nn::Linear(4 * kWidth, kWidth));
+  nn::LayerNorm norm1 = register_module("norm1", nn::LayerNorm({kWidth}));
+  nn::Linear qkv = register_module("qkv", nn::Linear(kWidth, 3 * kWidth));
+  nn::Linear proj = register_module("proj", nn::Linear(kWidth, kWidth));
+  nn::LayerNorm norm2 = register_module("norm2", nn::LayerNorm({kWidth}));
+  nn::Linear fc = register_module("fc", nn::Linear(kWidth, 4 * kWidth));
+  nn::Linear out = register_module("out", nn::Linear(4 * kWidth, kWidth));
 
   Tensor operator()(const Tensor& given) const {
     const int64_t b = given.size(0), n = given.size(1), c = given.size(2);
@@ -37,10 +37,10 @@ struct Gpt : nn::ModuleOf<Gpt> {
   nn::LayerNorm norm;
 
   explicit Gpt(int64_t vocabulary)
-      : wte(add_module("wte", nn::Embedding(vocabulary, kWidth))),
-        wpe(add_module("wpe", nn::Embedding(kTime, kWidth))),
+      : wte(register_module("wte", nn::Embedding(vocabulary, kWidth))),
+        wpe(register_module("wpe", nn::Embedding(kTime, kWidth))),
         blocks(make_blocks()),
-        norm(add_module("norm", nn::LayerNorm({kWidth}))) {}
+        norm(register_module("norm", nn::LayerNorm({kWidth}))) {}
 
   // The head is tied to the embedding of symbols.
   Tensor operator()(const Tensor& ids) const {
@@ -53,7 +53,7 @@ struct Gpt : nn::ModuleOf<Gpt> {
   std::vector<Block> make_blocks() {
     std::vector<Block> list;
     for (int64_t i = 0; i < kLayers; ++i)
-      list.push_back(add_module("block" + std::to_string(i), Block()));
+      list.push_back(register_module("block" + std::to_string(i), Block()));
     return list;
   }
 };

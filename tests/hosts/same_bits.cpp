@@ -15,9 +15,9 @@ void print(const char* title, const std::vector<Tensor>& list) {
 }
 
 struct Net : nn::ModuleOf<Net> {
-  nn::Conv2d conv = add_module("conv", nn::Conv2d(1, 4, 3, {.padding = 1}));
-  nn::BatchNorm2d norm = add_module("norm", nn::BatchNorm2d(4));
-  nn::Linear out = add_module("out", nn::Linear(36, 5));
+  nn::Conv2d conv = register_module("conv", nn::Conv2d(1, 4, 3, {.padding = 1}));
+  nn::BatchNorm2d norm = register_module("norm", nn::BatchNorm2d(4));
+  nn::Linear out = register_module("out", nn::Linear(36, 5));
   Tensor operator()(const Tensor& x) const {
     const Tensor y = max_pool2d(gelu(norm(conv(x))), 2)[0];
     return out(flatten(y, {.start = 1}));
