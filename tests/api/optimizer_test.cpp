@@ -148,3 +148,13 @@ TEST_CASE("options out of range are refused") {
   CHECK(code_of([&] { optim::Adam({p * 2}); }) == "E_ARG");
   CHECK(code_of([] { optim::Adam(std::vector<Tensor>{}); }) == "E_ARG");
 }
+
+TEST_CASE("an optimizer moves with its state") {
+  const Tensor p = parameter();
+  optim::SGD first({p}, {.lr = 1});
+  optim::SGD second = std::move(first);
+  p.set_grad(ones({2}, {.dtype = Dtype::f64}));
+  second.step();
+  CHECK(list(p) == std::vector<double>{0, -3});
+  CHECK(code_of([&] { first.step(); }) == "E_STATE");  // NOLINT(bugprone-use-after-move)
+}

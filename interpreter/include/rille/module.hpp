@@ -33,6 +33,10 @@ class RILLE_API Module {
  public:
   /// `kind` names it in texts.
   explicit Module(std::string kind = "Module");
+  // Copies alone: a handle that was moved from would be none.
+  Module(const Module&) = default;
+  Module& operator=(const Module&) = default;
+  ~Module() = default;
 
   /// Each tensor once, in the order in which it was added, own ones before those of children.
   /// Names are dotted: "layers.0.weight".
