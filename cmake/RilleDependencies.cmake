@@ -22,7 +22,7 @@ else()
 endif()
 
 # The same as an archive, for librille: a host that carries a Lua of its own must not meet ours.
-# Debian's archives are not compiled for shared libraries; interpreter/api/standard_streams.cpp makes
+# Debian's are not compiled for shared libraries; interpreter/api/standard_streams.cpp makes
 # up for it. Without an archive librille needs the shared Lua, and says so.
 if(RILLE_LUA STREQUAL "c" OR RILLE_LUA STREQUAL "c++")
   set(lua_name lua5.4)

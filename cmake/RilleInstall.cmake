@@ -4,7 +4,8 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS rille_program RUNTIME DESTINATION bin)
 install(TARGETS librille EXPORT rilleTargets LIBRARY DESTINATION lib)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/interpreter/include/rille ${PROJECT_BINARY_DIR}/include/rille
+install(DIRECTORY
+  ${PROJECT_SOURCE_DIR}/interpreter/include/rille ${PROJECT_BINARY_DIR}/include/rille
   DESTINATION include FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 set(package_folder lib/cmake/rille)

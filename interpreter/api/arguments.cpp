@@ -84,8 +84,11 @@ using api::Slot;
 Arguments::Arguments(const Schema& schema) : schema_(schema) {
   const OpInfo& op = api::op_of(schema);
   api::guarded(op.name, [&] {
-    values_ = ::operator new(op.args_size, std::align_val_t(16));
-    op.construct(values_);
+    const auto release = [](void* p) { ::operator delete(p, std::align_val_t(16)); };
+    std::unique_ptr<void, decltype(release)> room(
+        ::operator new(op.args_size, std::align_val_t(16)), release);
+    op.construct(room.get());
+    values_ = room.release();
   });
 }
 Arguments::~Arguments() {

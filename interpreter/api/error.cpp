@@ -64,4 +64,9 @@ void throw_out_of_memory() {
   throw v1::Error(v1::ErrorKind::memory, "E_OOM", "the system has no memory left");
 }
 
+void throw_unforeseen(const std::exception& e) {
+  throw v1::Error(v1::ErrorKind::internal, "E_INTERNAL", e.what(),
+                  "this is a mistake of Rille's; please report it");
+}
+
 }  // namespace rille::api

@@ -29,7 +29,7 @@ void Tensor::set_grad(const Tensor& gradient) const {
 }
 void Tensor::backward() const { backward(BackwardOptions{}); }
 void Tensor::backward(const BackwardOptions& options) const {
-  guarded("backward", [&] {
+  api::guarded_around_host("backward", [&] {
     const rille::Tensor root = tensor_of(*this), seed = api::maybe_tensor_of(options.gradient);
     autograd::BackwardOptions o;
     o.create_graph = options.create_graph;
@@ -71,7 +71,7 @@ bool is_grad_enabled() { return Context::current().grad(); }
 
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const GradOptions& options) {
-  return guarded("grad", [&] {
+  return api::guarded_around_host("grad", [&] {
     autograd::BackwardOptions o;
     o.create_graph = options.create_graph;
     o.retain_graph = options.retain_graph || options.create_graph;

@@ -2,6 +2,7 @@
 // errors become the host's. For the sources of librille only; they define RILLE_INSIDE, so that
 // v1::Tensor is the host's and Tensor the engine's.
 #pragma once
+#include <exception>
 #include <new>
 
 #include "core/error.h"
@@ -49,12 +50,12 @@ v1::Error error_of(const lua::LuaError& e);
 /// The engine's form of a host's, on its way into a script.
 Error engine_error(const v1::Error& e);
 [[noreturn]] void throw_out_of_memory();
+/// E_INTERNAL: what the engine did not foresee.
+[[noreturn]] void throw_unforeseen(const std::exception& e);
 
-/// Runs `f`; what goes wrong in the engine leaves as rille::v1::Error. `op` names the call, where
-/// no op of the engine named itself. Exceptions of the host's own functions, called by the engine
-/// on the way, pass as they are.
+/// Runs `f`, in which the engine calls functions of the host's: their exceptions pass as they are.
 template <class F>
-decltype(auto) guarded(std::string_view op, F&& f) {
+decltype(auto) guarded_around_host(std::string_view op, F&& f) {
   try {
     return f();
   } catch (const v1::Error&) {
@@ -68,6 +69,19 @@ decltype(auto) guarded(std::string_view op, F&& f) {
     throw error_of(e);
   } catch (const std::bad_alloc&) {
     throw_out_of_memory();
+  }
+}
+
+/// Runs `f`; what goes wrong leaves as rille::v1::Error. `op` names the call, where no op of the
+/// engine named itself.
+template <class F>
+decltype(auto) guarded(std::string_view op, F&& f) {
+  try {
+    return guarded_around_host(op, f);
+  } catch (const v1::Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw_unforeseen(e);
   }
 }
 

@@ -174,8 +174,8 @@ void check_name(const ModuleState& m, const std::string& name) {
 
 }  // namespace
 
-Tensor Module::add_parameter(const std::string& name, const Tensor& t) {
-  return guarded("add_parameter", [&] {
+Tensor Module::register_parameter(const std::string& name, const Tensor& t) {
+  return guarded("register_parameter", [&] {
     check_name(*state_, name);
     rille::Tensor own = api::tensor_of(t);
     if (!autograd::is_leaf(own)) own = autograd::detach(own);
@@ -185,8 +185,8 @@ Tensor Module::add_parameter(const std::string& name, const Tensor& t) {
   });
 }
 
-Tensor Module::add_buffer(const std::string& name, const Tensor& t, bool persistent) {
-  return guarded("add_buffer", [&] {
+Tensor Module::register_buffer(const std::string& name, const Tensor& t, bool persistent) {
+  return guarded("register_buffer", [&] {
     check_name(*state_, name);
     state_->tensors.push_back({name, api::tensor_of(t), true, persistent});
     return t;
@@ -194,7 +194,7 @@ Tensor Module::add_buffer(const std::string& name, const Tensor& t, bool persist
 }
 
 void Module::add_child(const std::string& name, const Module& part) {
-  guarded("add_module", [&] {
+  guarded("register_module", [&] {
     check_name(*state_, name);
     state_->children.emplace_back(name, part);
   });

@@ -165,30 +165,36 @@ Optimizer::Optimizer(Optimizer&&) noexcept = default;
 Optimizer& Optimizer::operator=(Optimizer&&) noexcept = default;
 Optimizer::~Optimizer() = default;
 
+OptimizerState& Optimizer::state() const {
+  if (!state_)
+    throw Error(ErrorKind::state, "E_STATE", "the optimizer was moved to another variable");
+  return *state_;
+}
+
 SGD::SGD(const std::vector<Tensor>& parameters, const SGDOptions& options) : Optimizer("SGD") {
   add_group(parameters, options);
 }
 void SGD::add_group(const std::vector<Tensor>& parameters, const SGDOptions& options) {
-  optim::add_group(*state_, parameters, options);
+  optim::add_group(state(), parameters, options);
 }
 Adam::Adam(const std::vector<Tensor>& parameters, const AdamOptions& options) : Optimizer("Adam") {
   add_group(parameters, options);
 }
 void Adam::add_group(const std::vector<Tensor>& parameters, const AdamOptions& options) {
-  optim::add_group(*state_, parameters, options);
+  optim::add_group(state(), parameters, options);
 }
 AdamW::AdamW(const std::vector<Tensor>& parameters, const AdamWOptions& options)
     : Optimizer("AdamW") {
   add_group(parameters, options);
 }
 void AdamW::add_group(const std::vector<Tensor>& parameters, const AdamWOptions& options) {
-  optim::add_group(*state_, parameters, options);
+  optim::add_group(state(), parameters, options);
 }
 
 void Optimizer::zero_grad(bool set_to_none) {
   guarded("zero_grad", [&] {
     const rille::NoGrad quiet;
-    for (const Group& g : state_->groups)
+    for (const Group& g : state().groups)
       for (const Held& h : g.held) {
         const rille::Tensor gradient = autograd::grad_of(h.param);
         if (!gradient) continue;
@@ -201,10 +207,10 @@ void Optimizer::zero_grad(bool set_to_none) {
 }
 
 void Optimizer::step() {
-  guarded(state_->kind, [&] {
+  guarded(state().kind, [&] {
     const rille::NoGrad quiet;
-    for (Group& g : state_->groups) step_group(*state_, g);
-    ++state_->step_count;
+    for (Group& g : state().groups) step_group(state(), g);
+    ++state().step_count;
   });
 }
 
@@ -215,8 +221,8 @@ Tensor Optimizer::step(const std::function<Tensor()>& closure) {
   return loss;
 }
 
-int64_t Optimizer::step_count() const { return state_->step_count; }
-size_t Optimizer::groups() const { return state_->groups.size(); }
+int64_t Optimizer::step_count() const { return state().step_count; }
+size_t Optimizer::groups() const { return state().groups.size(); }
 
 namespace {
 
@@ -230,12 +236,12 @@ double& rate(OptimizerState& s, size_t group) {
 }  // namespace
 
 double Optimizer::lr(size_t group) const {
-  return guarded("lr", [&] { return rate(*state_, group); });
+  return guarded("lr", [&] { return rate(state(), group); });
 }
 void Optimizer::set_lr(size_t group, double lr) {
   guarded("set_lr", [&] {
     check(lr >= 0, "lr", lr);
-    rate(*state_, group) = lr;
+    rate(state(), group) = lr;
   });
 }
 void Optimizer::set_lr(double lr) {
@@ -284,11 +290,11 @@ rille::Tensor count_tensor(int64_t n) {
 StateDict Optimizer::state_dict() const {
   return guarded("state_dict", [&] {
     StateDict out;
-    out.emplace_back("step_count", handle_of(count_tensor(state_->step_count)));
-    each_held(*state_, [&](const std::string& name, const Group&, const Held& h) {
+    out.emplace_back("step_count", handle_of(count_tensor(state().step_count)));
+    each_held(state(), [&](const std::string& name, const Group&, const Held& h) {
       if (h.begun) out.emplace_back(name, handle_of(count_tensor(h.step)));
     });
-    each_state(*state_, [&](const std::string& name, const rille::Tensor& t, const Held&) {
+    each_state(state(), [&](const std::string& name, const rille::Tensor& t, const Held&) {
       if (t) out.emplace_back(name, handle_of(t));
     });
     return out;
@@ -306,7 +312,7 @@ void Optimizer::load_state_dict(const StateDict& dict) {
       return t;
     };
     const rille::NoGrad quiet;
-    OptimizerState fresh = *state_;
+    OptimizerState fresh = state();
     const rille::Tensor steps = take("step_count");
     fresh.step_count = steps ? count_in(steps, "step_count") : 0;
     each_held(fresh, [&](const std::string& name, const Group& g, Held& h) {
@@ -329,7 +335,7 @@ void Optimizer::load_state_dict(const StateDict& dict) {
     });
     if (!given.empty())
       throw fail(Kind::state, "E_STATE", "state of what is not here: '{}'", given.begin()->first);
-    *state_ = std::move(fresh);
+    state() = std::move(fresh);
   });
 }
 

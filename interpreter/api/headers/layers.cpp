@@ -11,13 +11,24 @@ namespace {
 constexpr std::string_view kHead =
     R"(// Written when librille was built, from the engine's own lists of layers and ops.
 //
-// Layers with parameters of their own, then modules over ops. What has no default comes by position,
-// the rest in a struct of options: nn::Conv2d(1, 32, 3, {{.padding = 1}}).
+// Layers with parameters of their own, then modules over ops. What has no default comes by
+// position, the rest in a struct of options: nn::Conv2d(1, 32, 3, {{.padding = 1}}).
 #pragma once
 #include "rille/module.hpp"
 #include "rille/ops.hpp"
 
 namespace rille::RILLE_V1::nn {{
+
+)";
+
+// The one module that has neither a layer nor an op.
+constexpr std::string_view kIdentity =
+    R"(/// What it gets.
+class Identity : public ModuleOf<Identity> {
+ public:
+  Identity() : ModuleOf("Identity") {}
+  Tensor operator()(const Tensor& x) const { return x; }
+};
 
 )";
 
@@ -180,8 +191,8 @@ std::string over_op(const OverOp& m, const OpSchema& op) {
   const bool single = p.made_with.find(',') == std::string::npos && !p.made_with.empty();
   std::string out = comment("", op.doc);
   out += fmt::format("class {0} : public ModuleOf<{0}> {{\n public:\n", m.name);
-  out += fmt::format("  {}{}({}) : ModuleOf(\"{}\"){} {{}}\n", single ? "explicit " : "", m.name,
-                     p.made_with, m.name, p.initialised);
+  out += fmt::format("  {}{}({})\n      : ModuleOf(\"{}\"){} {{}}\n", single ? "explicit " : "",
+                     m.name, p.made_with, m.name, p.initialised);
   out += fmt::format("  auto operator()({}) const {{\n", p.called_with);
   if (p.follows_mode) out += "    auto now = options_;\n    now.training = is_training();\n";
   out += fmt::format("    return {}({});\n  }}\n", op.name, p.passed);
@@ -197,6 +208,7 @@ std::string layers_header() {
   std::map<std::string_view, OpSchema> ops;
   for (OpSchema& op : op_schemas()) ops.emplace(op.name, std::move(op));
   for (const OverOp& m : kOverOps) out += over_op(m, ops.at(m.op));
+  out += kIdentity;
   return out + "}  // namespace rille::RILLE_V1::nn\n";
 }
 

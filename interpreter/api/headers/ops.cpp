@@ -11,7 +11,8 @@ constexpr std::string_view kHead =
 //
 // One function an op. Tensors and what has no default come by position, the rest in a struct of
 // options: gelu(x, {{.approximate = "tanh"}}). Dims and positions count from 0, negative ones from
-// the end. A name that ends in _ writes the result into its first argument. Errors are rille::Error.
+// the end; ranges by `first` and `last` hold both. A name that ends in _ writes the result into its
+// first argument. Errors are rille::Error.
 #pragma once
 #include <limits>
 

@@ -72,6 +72,7 @@ class RILLE_API Arguments {
   Arguments& put(std::optional<int64_t> v);
   Arguments& put(bool v);
   Arguments& put(std::string_view v);
+  Arguments& put(const std::string& v) { return put(std::string_view(v)); }
   Arguments& put(Dtype v);
   Arguments& put(std::optional<Dtype> v);
   Arguments& put(std::optional<Device> v);

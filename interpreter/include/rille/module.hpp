@@ -2,8 +2,8 @@
 // a copy is the same module. One's own are made by inheritance,
 //
 //   struct Block : nn::ModuleOf<Block> {
-//     nn::Linear up = add_module("up", nn::Linear(64, 256));
-//     nn::Linear down = add_module("down", nn::Linear(256, 64));
+//     nn::Linear up = register_module("up", nn::Linear(64, 256));
+//     nn::Linear down = register_module("down", nn::Linear(256, 64));
 //     Tensor operator()(const Tensor& x) const { return x + down(gelu(up(x))); }
 //   };
 //
@@ -33,6 +33,10 @@ class RILLE_API Module {
  public:
   /// `kind` names it in texts.
   explicit Module(std::string kind = "Module");
+  // Copies alone: a handle that was moved from would be none.
+  Module(const Module&) = default;
+  Module& operator=(const Module&) = default;
+  ~Module() = default;
 
   /// Each tensor once, in the order in which it was added, own ones before those of children.
   /// Names are dotted: "layers.0.weight".
@@ -70,11 +74,11 @@ class RILLE_API Module {
   void run(const LayerArguments& inputs, Tensor* out, size_t count) const;
 
   /// Makes a leaf that wants gradients of `t` and returns it. Throws E_ARG where the name is taken.
-  Tensor add_parameter(const std::string& name, const Tensor& t);
+  Tensor register_parameter(const std::string& name, const Tensor& t);
   /// Saved and moved with the module, but not trained; not saved where it is not `persistent`.
-  Tensor add_buffer(const std::string& name, const Tensor& t, bool persistent = true);
+  Tensor register_buffer(const std::string& name, const Tensor& t, bool persistent = true);
   template <class M>
-  M add_module(const std::string& name, M part) {
+  M register_module(const std::string& name, M part) {
     add_child(name, part);
     return part;
   }
@@ -138,7 +142,8 @@ class Sequential : public ModuleOf<Sequential> {
   }
   template <class Part>
   void append(Part part) {
-    if constexpr (std::is_base_of_v<Module, Part>) add_module(std::to_string(steps_->size()), part);
+    if constexpr (std::is_base_of_v<Module, Part>)
+      register_module(std::to_string(steps_->size()), part);
     steps_->push_back([part = std::move(part)](const Tensor& x) -> Tensor { return part(x); });
   }
   Tensor operator()(const Tensor& x) const {

@@ -71,6 +71,10 @@ class RILLE_API Optimizer {
 
  protected:
   explicit Optimizer(const char* kind);
+  /// Throws E_STATE for one that was moved from.
+  OptimizerState& state() const;
+
+ private:
   std::unique_ptr<OptimizerState> state_;
 };
 

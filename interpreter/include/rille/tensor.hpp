@@ -72,9 +72,9 @@ class RILLE_API Tensor {
 
   /// The host's memory, not copied. Strides count elements and are not negative; none means row by
   /// row. `deleter(data)` runs once, on whatever thread, when nothing looks at the memory any more;
-  /// without one the memory must outlive that moment. Writing in place to what is `read_only`
-  /// throws E_READONLY. Throws E_ARG for an address that does not fit the dtype, E_SHAPE; the
-  /// memory is the caller's then.
+  /// it must not throw. Without one the memory must outlive that moment. Writing in place to what
+  /// is `read_only` throws E_READONLY. Throws E_ARG for an address that does not fit the dtype,
+  /// E_SHAPE; the memory is the caller's then.
   static Tensor from_host(void* data, const Shape& shape, const Shape& strides = {},
                           Dtype dtype = Dtype::f32, std::function<void(void*)> deleter = {},
                           bool read_only = false);
