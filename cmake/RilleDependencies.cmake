@@ -9,7 +9,8 @@ pkg_check_modules(EDIT REQUIRED IMPORTED_TARGET libedit)
 # Lua comes as two targets: rille_lua brings lua.h, to interpreter/lua alone; rille_lua_code brings
 # the code, to whatever is linked in the end (a module of a stock Lua finds that in its host). The
 # code is the distribution's archive, if there is one: its calls need no jump through a table, and
-# it never meets another Lua of the process.
+# it never meets another Lua of the process. Debian's is not compiled for shared libraries, for which
+# interpreter/api/standard_streams.cpp makes up.
 add_library(rille_lua INTERFACE)
 add_library(rille_lua_code INTERFACE)
 if(RILLE_LUA STREQUAL "c" OR RILLE_LUA STREQUAL "c++")
@@ -24,12 +25,16 @@ if(RILLE_LUA STREQUAL "c" OR RILLE_LUA STREQUAL "c++")
   if(RILLE_LUA_ARCHIVE)
     target_link_libraries(rille_lua_code INTERFACE ${RILLE_LUA_ARCHIVE} m dl)
   else()
+    message(STATUS "No archive of Lua found: programs and librille will need the shared one")
     target_link_libraries(rille_lua_code INTERFACE PkgConfig::LUA)
   endif()
 else()
   target_include_directories(rille_lua INTERFACE ${RILLE_LUA}/include)
   find_library(RILLE_LUA_LIBRARY NAMES lua5.4 lua HINTS ${RILLE_LUA}/lib REQUIRED NO_DEFAULT_PATH)
   target_link_libraries(rille_lua_code INTERFACE ${RILLE_LUA_LIBRARY} m dl)
+  if(RILLE_LUA_LIBRARY MATCHES "[.]a$")
+    set(RILLE_LUA_ARCHIVE ${RILLE_LUA_LIBRARY})
+  endif()
 endif()
 
 # oneDNN: rille_onednn_dep exists only where it was found; without it the built-in kernels work.

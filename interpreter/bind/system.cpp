@@ -23,8 +23,10 @@ void note(int signal) {
   if (arrived.exchange(signal) != 0) _exit(128 + signal);
 }
 
-// native.watch_signals(): from now on the first SIGINT or SIGTERM waits to be asked for.
-void watch_signals(Call&) {
+// native.watch_signals(): from now on the first SIGINT or SIGTERM waits to be asked for. In a
+// host's process they are the host's, which has an interrupt of its own.
+void watch_signals(Call& c) {
+  if (c.interpreter().hosted) return;
   struct sigaction action {};
   action.sa_handler = note;
   sigemptyset(&action.sa_mask);
@@ -35,6 +37,7 @@ void watch_signals(Call&) {
 
 // native.signal() -> nil, "SIGINT" or "SIGTERM"
 void signal_arrived(Call& c) {
+  if (c.interpreter().hosted) return c.give({});
   static const bool watching = [&] {
     watch_signals(c);
     return true;
@@ -45,7 +48,12 @@ void signal_arrived(Call& c) {
   c.give(s == SIGINT ? "SIGINT" : "SIGTERM");
 }
 
-void is_a_terminal(Call& c) { c.give(isatty(static_cast<int>(c.integer(1, "descriptor"))) == 1); }
+void is_a_terminal(Call& c) {
+  const auto descriptor = static_cast<int>(c.integer(1, "descriptor"));
+  const Interpreter& in = c.interpreter();
+  const bool elsewhere = descriptor == STDERR_FILENO ? in.log != stderr : in.out != stdout;
+  c.give(!elsewhere && isatty(descriptor) == 1);
+}
 
 void terminal_width(Call& c) { c.give(columns_of(STDERR_FILENO)); }
 

@@ -26,6 +26,9 @@ void worker_pool(Call& c) {
   plan.stress = c.interpreter().stress;
   plan.policy = c.interpreter().policy;
   plan.stress.allocations = 0;
+  plan.out = c.interpreter().out;
+  plan.log = c.interpreter().log;
+  plan.hosted = c.interpreter().hosted;
   c.give(lua::ObjectRef(std::make_shared<WorkerPool>(static_cast<int>(n), std::move(plan))));
 }
 

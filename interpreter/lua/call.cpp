@@ -8,6 +8,9 @@
 #include "interpreter/lua/box.h"
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
+#include "interpreter/lua/host_function.h"
+#include "interpreter/lua/kept_state.h"
+#include "interpreter/lua/limits.h"
 #include "interpreter/lua/read_args.h"
 #include "interpreter/lua/read_index.h"
 
@@ -58,9 +61,7 @@ int native_entry(lua_State* L) {
 // ---- callbacks
 // -----------------------------------------------------------------------------------
 
-Callback::~Callback() {
-  if (in_.L) luaL_unref(in_.L, LUA_REGISTRYINDEX, reference_);
-}
+Callback::~Callback() { gate_->drop(reference_); }
 
 namespace {
 
@@ -82,27 +83,6 @@ int invoke_body(lua_State* L) {
   return lua_gettop(L);
 }
 
-// Puts the stack, and the results on their way, back to what they were, on errors too.
-class KeptState {
- public:
-  KeptState(lua_State* L, Interpreter& in)
-      : L_(L), in_(in), top_(lua_gettop(L)), results_(in.results.size()), modes_(in) {}
-  ~KeptState() {
-    lua_settop(L_, top_);
-    in_.results.resize(results_);
-  }
-  KeptState(const KeptState&) = delete;
-  KeptState& operator=(const KeptState&) = delete;
-  int top() const { return top_; }
-
- private:
-  lua_State* L_;
-  Interpreter& in_;
-  int top_;
-  size_t results_;
-  KeptModes modes_;
-};
-
 [[noreturn]] void throw_lua_error(lua_State* L, Interpreter& in, int status) {
   if (status == LUA_ERRMEM) throw std::bad_alloc();
   const bool is_text = lua_type(L, -1) == LUA_TSTRING;
@@ -115,16 +95,19 @@ class KeptState {
 }  // namespace
 
 std::vector<Value> Callback::operator()(std::vector<Value> arguments) const {
-  lua_State* L = in_.running ? in_.running : in_.L;
+  const Inside inside(*gate_);
+  Interpreter& in = gate_->interpreter();
+  lua_State* L = in.running ? in.running : in.L;
   if (!lua_checkstack(L, 16)) throw std::bad_alloc();
-  const KeptState kept(L, in_);
-  Invocation call{&in_, reference_, &arguments};
+  const LimitedRun limited(in);
+  const KeptState kept(L, in);
+  Invocation call{&in, reference_, &arguments};
   lua_pushcfunction(L, invoke_body);
   lua_pushlightuserdata(L, &call);
   const int status = lua_pcall(L, 1, LUA_MULTRET, 0);
-  if (status != LUA_OK) throw_lua_error(L, in_, status);
+  if (status != LUA_OK) throw_lua_error(L, in, status);
   std::vector<Value> out;
-  const Call reader(L, in_);
+  const Call reader(L, in);
   for (int i = kept.top() + 1; i <= lua_gettop(L); ++i) out.push_back(reader.value(i));
   return out;
 }
@@ -353,6 +336,13 @@ void push_table(lua_State* L, Interpreter& in, const Table& t) {
 
 }  // namespace
 
+void push_object(lua_State* L, Interpreter& in, const ObjectRef& o) {
+  Box* box = push_object_box(L, in, o->type());
+  auto* owned = new (std::nothrow) ObjectRef(o);
+  if (!owned) luaL_error(L, "not enough memory");
+  fill(in, box, owned);
+}
+
 void push_value(lua_State* L, Interpreter& in, const Value& v) {
   if (v.is_nil())
     lua_pushnil(L);
@@ -371,10 +361,8 @@ void push_value(lua_State* L, Interpreter& in, const Value& v) {
   else if (const Table* table = v.table())
     push_table(L, in, *table);
   else if (const auto* o = v.get<ObjectRef>()) {
-    Box* box = push_object_box(L, in, (*o)->type());
-    auto* owned = new (std::nothrow) ObjectRef(*o);
-    if (!owned) luaL_error(L, "not enough memory");
-    fill(in, box, owned);
+    if ((*o)->type() == HostFunction::kType) return push_host_function(L, in, *o);
+    push_object(L, in, *o);
   }
 }
 

@@ -17,20 +17,23 @@ struct OpInfo;
 
 namespace rille::lua {
 
-/// A Lua function (or another value) that C++ holds. Called on the interpreter's own thread only;
-/// an error of the function comes out as the error it raised.
+/// A Lua function (or another value) that C++ holds, also after the interpreter closed. Called on
+/// the thread that is inside the interpreter, or while nobody is: E_BUSY or E_CLOSED else. An error
+/// of the function comes out as the error it raised.
 class Callback {
  public:
-  Callback(Interpreter& in, int reference) : in_(in), reference_(reference) {}
+  Callback(Interpreter& in, int reference) : gate_(in.gate), reference_(reference) {}
   ~Callback();
   Callback(const Callback&) = delete;
   Callback& operator=(const Callback&) = delete;
   std::vector<Value> operator()(std::vector<Value> arguments) const;
   int reference() const { return reference_; }
   void set_reference(int reference) { reference_ = reference; }
+  Gate& gate() const { return *gate_; }
+  bool belongs_to(const Interpreter& in) const { return gate_ == in.gate; }
 
  private:
-  Interpreter& in_;
+  std::shared_ptr<Gate> gate_;
   int reference_;
 };
 
@@ -142,6 +145,8 @@ void add_natives(lua_State* L, Interpreter& in, const NativeEntry (&list)[N]) {
 /// `name` (static) is the op that errors name where the function names none.
 void push_native(lua_State* L, Interpreter& in, Native f, const char* name = "");
 
+/// Pushes a box that holds the object; may raise for want of memory.
+void push_object(lua_State* L, Interpreter& in, const ObjectRef& o);
 /// Pushes a value; may raise for want of memory.
 void push_value(lua_State* L, Interpreter& in, const Value& v);
 

@@ -79,11 +79,11 @@ void warn(void* interpreter, const char* piece, int more) {
   if (in.policy.sandbox) return;  // a stranger's words are not for the host's terminal
   if (!in.warned) {
     if (!more && piece[0] == '@') return;  // a control message
-    std::fputs("rille: warning: ", stderr);
+    std::fputs("rille: warning: ", in.log);
   }
   const bool object = std::strcmp(piece, "error object is not a string") == 0;
-  std::fputs(object && !in.last_error.empty() ? in.last_error.c_str() : piece, stderr);
-  if (!more) std::fputc('\n', stderr);
+  std::fputs(object && !in.last_error.empty() ? in.last_error.c_str() : piece, in.log);
+  if (!more) std::fputc('\n', in.log);
   in.warned = more != 0;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <deque>
 #include <functional>
 #include <map>
@@ -16,6 +17,7 @@
 #include "core/budget.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "interpreter/lua/gate.h"
 #include "interpreter/lua/owned.h"
 #include "interpreter/lua/pace.h"
 #include "interpreter/lua/policy.h"
@@ -57,6 +59,9 @@ struct Interpreter {
   std::set<const void*> object_metatables;
   std::unordered_map<std::string, std::string> chunks;  // "=(command line)" -> its text
   std::vector<std::string> arguments;
+  std::FILE* out = stdout;  // what print writes to
+  std::FILE* log = stderr;  // warnings
+  bool hosted = false;      // the process is a host's: its signals and terminal are its own
 
   // On their way from C++ to Lua. They live here, not on the C stack, so that an error of Lua's
   // allocator while they are pushed leaks nothing; references stay good while others are added.
@@ -64,6 +69,7 @@ struct Interpreter {
   std::optional<Raised> raised;
   CallbackRef raised_value;  // an error that is a Lua value already
   std::string last_error;    // text of the one raised last, for warnings
+  std::string traceback;     // of an error on its way to a host
 
   Owned owned;
   SmallBlocks small_blocks;
@@ -80,6 +86,9 @@ struct Interpreter {
   std::shared_ptr<Budget> budget;           // null without limits
   std::string over_text;                    // the first error that told that a run is over
   int runs = 0;                             // chunks that run inside one another
+
+  // The thread that opens it is inside until it is closed, or until it leaves.
+  std::shared_ptr<Gate> gate = std::make_shared<Gate>(*this);
 };
 
 /// Lets Lua's collector follow the tensors. Called at the door, before a call reads its arguments:

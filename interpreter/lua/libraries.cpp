@@ -10,6 +10,7 @@
 #include "interpreter/lua/coroutines.h"
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
+#include "interpreter/lua/output.h"
 #include "interpreter/lua/protected_calls.h"
 #include "interpreter/lua/random_state.h"
 #include "interpreter/lua/sandbox.h"
@@ -138,24 +139,25 @@ void push_scripts_metatables(lua_State* L) {
 // ---- the program around the script
 // -------------------------------------------------------------
 
-int write_failed(lua_State* L) {
+int write_failed(lua_State* L, std::FILE* out) {
   const int reason = errno;
-  std::clearerr(stdout);
+  std::clearerr(out);
   return luaL_error(L, "print: can't write to the standard output: %s", std::strerror(reason));
 }
 
 int print(lua_State* L) {
+  std::FILE* out = interpreter_of(L).out;
   const int n = lua_gettop(L);
   for (int i = 1; i <= n; ++i) {
     size_t size = 0;
     const char* text = luaL_tolstring(L, i, &size);
     errno = 0;
-    if ((i > 1 && std::fputc('\t', stdout) == EOF) || std::fwrite(text, 1, size, stdout) < size)
-      return write_failed(L);
+    if ((i > 1 && std::fputc('\t', out) == EOF) || std::fwrite(text, 1, size, out) < size)
+      return write_failed(L, out);
     lua_pop(L, 1);
   }
   errno = 0;
-  return std::fputc('\n', stdout) == EOF ? write_failed(L) : 0;
+  return std::fputc('\n', out) == EOF ? write_failed(L, out) : 0;
 }
 
 // os.exit([status]): an error that nothing but a pcall stops, so that what is open gets closed.
@@ -263,12 +265,13 @@ void open_libraries(Interpreter& in) {
   replace_fields(L, in);
   find_random_state(in);
   replace_coroutines(L, in);
-  if (in.budget) {
+  redirect_io(in);
+  if (in.policy.limited()) {
     bound_strings(L);
     bound_tables(L);
     bound_load(L);
-    replace_protected_calls(L);
   }
+  if (in.budget) replace_protected_calls(L);
   if (in.policy.sandbox) strip_libraries(L);
 }
 

@@ -47,9 +47,7 @@ bool nearly_full(const Interpreter& in) {
 
 void make_budget(Interpreter& in) {
   const Policy& p = in.policy;
-  const bool limited = p.interruptible || p.memory_limit > 0 || p.lua_memory_limit > 0 ||
-                       p.tensor_memory_limit > 0 || p.instruction_limit > 0 || p.time_limit > 0;
-  if (!limited) return;
+  if (!p.interruptible && !p.limited()) return;
   const Limits limits{.memory = p.memory_limit,
                       .heap = p.lua_memory_limit,
                       .tensors = p.tensor_memory_limit,

@@ -12,6 +12,7 @@
 #include "interpreter/lua/heap.h"
 #include "interpreter/lua/libraries.h"
 #include "interpreter/lua/limits.h"
+#include "interpreter/lua/run.h"
 #include "interpreter/lua/sandbox.h"
 
 namespace rille::lua {
@@ -102,15 +103,8 @@ void push_words(lua_State* L, const std::vector<std::string>& words) {
   }
 }
 
-struct Run {
-  Interpreter* in;
-  const std::string* text;
-  const std::string* chunk;
-  const std::string* path;  // null for text
-  const std::vector<std::string>* arguments;
-};
+}  // namespace
 
-// Under pcall: loads the chunk, calls it, carries out the recipe it may return. Gives a status.
 int run_body(lua_State* L) {
   const Run& run = *static_cast<const Run*>(lua_touserdata(L, 1));
   lua_settop(L, 0);
@@ -139,6 +133,8 @@ int run_body(lua_State* L) {
   return 1;
 }
 
+namespace {
+
 Outcome run_protected(const Run& run) {
   lua_State* L = run.in->L;
   Outcome out;
@@ -157,14 +153,13 @@ Outcome run_protected(const Run& run) {
   return out;
 }
 
-// A first line that begins with # is for the shell; its line number is kept.
+}  // namespace
+
 std::string without_shebang(std::string text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   if (text.starts_with('#')) text.erase(0, text.find('\n'));
   return text;
 }
-
-}  // namespace
 
 std::string_view lua_version() { return LUA_RELEASE; }
 
@@ -205,13 +200,14 @@ int open_body(lua_State* L) {
   lua_getfield(L, -1, "rille");
   lua_remove(L, -2);
   lua_call(L, 1, 0);
-  if (in.policy.sandbox || in.budget) separate_globals(in);
+  if (in.policy.sandbox || in.policy.limited()) separate_globals(in);
   return 0;
 }
 
 }  // namespace
 
 void open_state(Interpreter& in, void (*bind)(Interpreter&)) {
+  in.gate->enter();
   make_budget(in);
   in.L = new_state(in);
   if (!in.L) throw std::bad_alloc();
@@ -240,6 +236,7 @@ size_t close_state(Interpreter& in) {
   in.results.clear();
   in.raised.reset();
   in.raised_value.reset();
+  in.gate->close();  // first: what scripts gave away calls into a closing state no more
   lua_State* L = in.L;
   Context* before = Context::enter(&in.context);
   lua_close(L);
@@ -249,6 +246,7 @@ size_t close_state(Interpreter& in) {
   const size_t lost = in.owned.release_all();
   in.results.clear();
   Context::enter(before);
+  in.gate->leave();
   return lost;
 }
 
@@ -258,7 +256,8 @@ struct CloseFile {
   void operator()(std::FILE* f) const { std::fclose(f); }
 };
 
-// The whole file, or the system's reason why not.
+}  // namespace
+
 const char* read_whole(const std::string& path, std::string& text) {
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
   if (!file) return std::strerror(errno);
@@ -267,8 +266,6 @@ const char* read_whole(const std::string& path, std::string& text) {
   while (const size_t n = std::fread(piece, 1, sizeof piece, file.get())) text.append(piece, n);
   return std::ferror(file.get()) ? std::strerror(errno) : nullptr;
 }
-
-}  // namespace
 
 Outcome run_file(Interpreter& in, const std::string& path,
                  const std::vector<std::string>& arguments) {

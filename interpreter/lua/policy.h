@@ -15,6 +15,12 @@ struct Policy {
   int64_t tensor_memory_limit = 0;  // bytes of tensors
   int64_t instruction_limit = 0;    // Lua instructions of a run
   double time_limit = 0;            // seconds of a run
+
+  /// Whether scripts are not trusted to end by themselves.
+  bool limited() const {
+    return memory_limit > 0 || lua_memory_limit > 0 || tensor_memory_limit > 0 ||
+           instruction_limit > 0 || time_limit > 0;
+  }
 };
 
 /// From any thread: the script of an interruptible interpreter stops with E_INTERRUPTED. One that

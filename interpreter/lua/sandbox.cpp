@@ -83,22 +83,23 @@ int format(lua_State* L) {
 constexpr size_t kLongestLine = size_t{1} << 20;  // bytes of one value that print shows
 
 int print(lua_State* L) {
+  std::FILE* out = interpreter_of(L).out;
   const int n = lua_gettop(L);
   for (int i = 1; i <= n; ++i) {
     size_t size = 0;
     const char* text = push_shown(L, i, &size);
-    if (i > 1) std::fputc('\t', stdout);
+    if (i > 1) std::fputc('\t', out);
     size = size < kLongestLine ? size : kLongestLine;
     for (const char* p = text; p < text + size; ++p) {
       const bool control = std::iscntrl(static_cast<unsigned char>(*p)) && *p != '\n' && *p != '\t';
       if (control)
-        std::fprintf(stdout, "\\%03d", static_cast<unsigned char>(*p));
+        std::fprintf(out, "\\%03d", static_cast<unsigned char>(*p));
       else
-        std::fputc(*p, stdout);
+        std::fputc(*p, out);
     }
     lua_pop(L, 1);
   }
-  std::fputc('\n', stdout);
+  std::fputc('\n', out);
   return 0;
 }
 

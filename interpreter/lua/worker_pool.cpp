@@ -134,6 +134,9 @@ class State {
  public:
   explicit State(const WorkerPlan& plan) {
     in_.stress = plan.stress;
+    in_.out = plan.out;
+    in_.log = plan.log;
+    in_.hosted = plan.hosted;
     in_.policy = plan.policy;
     open_state(in_, plan.bind);
     in_.context.flags |= plan.flags;

@@ -20,6 +20,9 @@ struct WorkerPlan {
   DType default_dtype = DType::f32;
   Device default_device;
   Stress stress;
+  std::FILE* out = stdout;  // of the interpreter that the pool is part of
+  std::FILE* log = stderr;
+  bool hosted = false;
   Policy policy;  // limits hold for each worker by itself, and for each job
 };
 

@@ -109,7 +109,7 @@ class Pass {
     if (!have) {
       have = std::move(dy);
     } else if (!options_.create_graph && have.unique() && have.storage().unique() &&
-               have.is_contiguous()) {
+               !have.storage()->read_only && have.is_contiguous()) {
       engine_ops().add_in_place(have, dy);
     } else {
       have = engine_ops().add(have, dy);

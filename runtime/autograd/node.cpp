@@ -47,7 +47,8 @@ class AccumulateGrad : public Node {
   void store(GradMeta& m, Tensor dy) {
     const bool taping = Context::current().grad();
     if (!m.grad) {
-      const bool ours = dy.unique() && dy.storage().unique() && dy.is_contiguous();
+      const bool ours =
+          dy.unique() && dy.storage().unique() && !dy.storage()->read_only && dy.is_contiguous();
       m.grad = ours || taping ? std::move(dy) : engine_ops().clone(dy);
     } else if (taping || !m.grad.is_contiguous()) {  // an expanded gradient can't be added to
       m.grad = engine_ops().add(m.grad, dy);

@@ -30,6 +30,11 @@ class Budget : public std::enable_shared_from_this<Budget> {
 
   /// That of the calling thread's context, while a run of it is under way; or null.
   static Budget* current();
+  /// The same where bytes of tensors count.
+  static Budget* counting() {
+    Budget* b = current();
+    return b && (b->limits_.memory > 0 || b->limits_.tensors > 0) ? b : nullptr;
+  }
   /// Makes it the thread's (null: none); gives the one before.
   static Budget* enter(Budget* b) { return std::exchange(entered_, b); }
 
@@ -50,6 +55,9 @@ class Budget : public std::enable_shared_from_this<Budget> {
   int64_t left(int64_t most) const noexcept;
   /// Whether long computations are to be cut in pieces, so that they can end early.
   bool can_end_early() const { return running_ && (limits_.seconds > 0 || limits_.may_be_stopped); }
+  /// Whether a single computation must end in time. One that is only stopped by hand may go on to
+  /// its end, so that it has the fastest kernels, and the bits that it has without a budget.
+  bool has_deadline() const { return running_ && limits_.seconds > 0; }
   /// Throws E_BUDGET or E_INTERRUPTED, by what `over` found.
   [[noreturn]] void raise() const;
 
@@ -116,10 +124,10 @@ class Working {
   Budget* before_;
 };
 
-/// Bytes that count for as long as it lives, to the budget that was current when it was made.
+/// Bytes that count for as long as it lives, to the budget that counted when it was made.
 class Charge {
  public:
-  explicit Charge(int64_t bytes) : Charge(Budget::current(), bytes) {
+  explicit Charge(int64_t bytes) : Charge(Budget::counting(), bytes) {
     if (budget_) budget_->add(bytes);
   }
   /// For bytes that the budget has taken already.

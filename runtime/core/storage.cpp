@@ -50,7 +50,7 @@ struct Counted {
 
 // False where the memory, or the budget's leave to use it, can't be had.
 bool obtain(Storage& s, size_t bytes) {
-  Budget* budget = Budget::current();
+  Budget* budget = Budget::counting();
   if (!budget) {
     s.data = memory::allocate(bytes);
     return s.data != nullptr;

@@ -80,7 +80,7 @@ const Loaded& loaded() {
 const DnnFunctions* dnn() {
   const Budget* budget = Budget::current();
   const bool absent =
-      Context::current().flags & kDeterministic || (budget && budget->can_end_early());
+      Context::current().flags & kDeterministic || (budget && budget->has_deadline());
   return absent ? nullptr : loaded().functions;
 }
 std::string dnn_state() { return loaded().state; }

@@ -66,12 +66,13 @@ struct Gelu : Unary<Gelu> {
     template <class A>
     RILLE_HD A gate(A x) const {
       if (tanh)
-        return A(1) / (A(1) + math::exp(x * (A(-1.5957691216057308) + A(-0.07135481282) * x * x)));
+        return A(1) /
+               (A(1) + math::exp(x * (A(-1.5957691216057308) + A(-0.07135481627260025) * x * x)));
       return A(0.5) + A(0.5) * math::erf(x * A(0.7071067811865476));
     }
     template <class A>
     RILLE_HD A gate_slope(A x, A g) const {
-      if (tanh) return g * (A(1) - g) * (A(1.5957691216057308) + A(0.21406443846) * x * x);
+      if (tanh) return g * (A(1) - g) * (A(1.5957691216057308) + A(0.21406444881780073) * x * x);
       return A(0.3989422804014327) * math::exp(x * x * A(-0.5));
     }
     template <class A>

@@ -48,6 +48,7 @@ class Flat {
     for (int k = 0; k < states; ++k) {
       if (!item.state[k]) throw fail(Kind::state, "E_STATE", "a parameter's state is incomplete");
       check_same(p, item.state[k], "the state");
+      check_writable(item.state[k]);
     }
     if (item.master) check_same(p, item.master, "the master copy");
     if (item.master && p.dtype() != DType::bf16 && p.dtype() != DType::f16)

@@ -1,0 +1,121 @@
+// The C interface: interpreters.
+#include <cstring>
+
+#include "interpreter/api/c_handles.h"
+
+using rille::capi::given, rille::capi::guarded, rille::capi::text;
+using rille::v1::Error, rille::v1::ErrorKind, rille::v1::Interpreter, rille::v1::Sandbox,
+    rille::v1::Value;
+
+namespace {
+
+Interpreter& interpreter_in(rille_interpreter* in) {
+  return given(in, "the interpreter").interpreter;
+}
+
+// What the caller's version of the struct lacks has its default.
+rille_options known_part(const rille_options* given_options) {
+  rille_options o;
+  rille_options_init(&o);
+  if (!given_options) return o;
+  if (given_options->size < sizeof o.size || given_options->size > sizeof o)
+    throw Error(ErrorKind::argument, "E_ARG", "the options are of no version that is known here",
+                "rille_options_init sets their size");
+  std::memcpy(&o, given_options, given_options->size);
+  return o;
+}
+
+Interpreter::Options options_of(const rille_options& o) {
+  Interpreter::Options out;
+  out.sandbox = o.sandbox ? Sandbox::recipe : Sandbox::none;
+  out.threads = o.threads;
+  out.memory_limit = o.memory_limit;
+  out.lua_memory_limit = o.lua_memory_limit;
+  out.tensor_memory_limit = o.tensor_memory_limit;
+  out.instruction_limit = o.instruction_limit;
+  out.time_limit = o.time_limit;
+  out.seed = o.seed;
+  out.interruptible = o.interruptible != 0;
+  const auto sink = [&o](rille_sink f) -> std::function<void(std::string_view)> {
+    if (!f) return {};
+    return [f, userdata = o.sink_userdata](std::string_view s) { f(userdata, s.data(), s.size()); };
+  };
+  out.on_print = sink(o.on_print);
+  out.on_log = sink(o.on_log);
+  return out;
+}
+
+std::vector<Value> values_of(const rille_value* const* list, size_t count) {
+  std::vector<Value> out;
+  for (size_t i = 0; i < count; ++i)
+    out.push_back(given((&given(list, "the list of arguments"))[i], "an argument").value);
+  return out;
+}
+
+}  // namespace
+
+void rille_options_init(rille_options* o) {
+  if (!o) return;
+  *o = {};
+  o->size = sizeof *o;
+  o->interruptible = 1;
+}
+
+rille_status rille_open(const rille_options* options, rille_interpreter** out,
+                        rille_error** error) {
+  return guarded(error, [&] {
+    rille_interpreter*& place = given(out, "the place for the interpreter");
+    place = new rille_interpreter{Interpreter(options_of(known_part(options)))};
+  });
+}
+void rille_interpreter_delete(rille_interpreter* interpreter) { delete interpreter; }
+
+rille_status rille_run_file(rille_interpreter* in, const char* path, const char* const* arguments,
+                            size_t count, rille_error** error) {
+  return guarded(error, [&] {
+    std::vector<std::string> words;
+    for (size_t i = 0; i < count; ++i)
+      words.emplace_back(text((&given(arguments, "the list of arguments"))[i], "an argument"));
+    interpreter_in(in).run_file(text(path, "the path"), words).value();
+  });
+}
+rille_status rille_run_string(rille_interpreter* in, const char* code, size_t size,
+                              const char* chunk, rille_error** error) {
+  return guarded(error, [&] {
+    interpreter_in(in).run_string({text(code, "the code"), size}, chunk ? chunk : "script").value();
+  });
+}
+rille_status rille_call(rille_interpreter* in, const char* name,
+                        const rille_value* const* arguments, size_t count, rille_value** result,
+                        rille_error** error) {
+  return guarded(error, [&] {
+    Value v =
+        interpreter_in(in).call_values(text(name, "the name"), values_of(arguments, count)).value();
+    if (result) *result = new rille_value{std::move(v)};
+  });
+}
+rille_status rille_set(rille_interpreter* in, const char* name, const rille_value* value,
+                       rille_error** error) {
+  return guarded(error, [&] {
+    interpreter_in(in).set_value(text(name, "the name"), given(value, "the value").value);
+  });
+}
+rille_status rille_get(rille_interpreter* in, const char* name, rille_value** out,
+                       rille_error** error) {
+  return guarded(error, [&] {
+    rille_value*& place = given(out, "the place for the value");
+    place = new rille_value{interpreter_in(in).get_value(text(name, "the name"))};
+  });
+}
+rille_status rille_bind(rille_interpreter* in, const char* name, rille_callback callback,
+                        void* userdata, rille_destroy destroy, rille_error** error) {
+  const std::unique_ptr<rille_value> f(rille_value_function(callback, userdata, destroy, name));
+  return guarded(error, [&] {
+    given(callback, "the callback");
+    if (!f) throw std::bad_alloc();
+    interpreter_in(in).set_value(text(name, "the name"), f->value);
+  });
+}
+void rille_interrupt(rille_interpreter* in) {
+  if (in) in->interpreter.interrupt();
+}

@@ -1,0 +1,8 @@
+// The whole C++ interface of librille: find_package(rille), link rille::rille, include this.
+#pragma once
+#include "rille/files.hpp"
+#include "rille/grad.hpp"
+#include "rille/nn.hpp"
+#include "rille/ops.hpp"
+#include "rille/optim.hpp"
+#include "rille/tensor.hpp"

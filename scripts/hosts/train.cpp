@@ -1,0 +1,21 @@
+// The engine from C++ alone, no Lua: a network, its loss, an optimizer.
+//   find_package(rille REQUIRED)   target_link_libraries(train PRIVATE rille::rille)
+#include <rille/rille.hpp>
+
+#include <cstdio>
+
+int main() {
+  using namespace rille;
+  Device device = default_device();
+  auto net = nn::Sequential(nn::Linear(512, 2048), nn::GELU(), nn::Linear(2048, 512)).to(device);
+  optim::AdamW opt{net.parameters(), {.lr = 3e-4}};
+  for (int step = 1; step <= 100; ++step) {
+    Tensor x = randn({64, 512}, {.device = device}), y = randn({64, 512}, {.device = device});
+    opt.zero_grad();
+    Tensor loss = mse_loss(net(x), y);
+    loss.backward();
+    nn::clip_grad_norm_(net.parameters(), 1.0);
+    opt.step();
+    if (step % 20 == 0) std::printf("%d %.4f\n", step, loss.item<double>());
+  }
+}
