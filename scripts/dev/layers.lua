@@ -26,6 +26,7 @@ local may_include = {
   ["interpreter/include"] = "",
   ["interpreter/lua"] = "interpreter/include stdlib runtime/ops runtime/autograd runtime/core",
   ["interpreter/bind"] = "interpreter/include interpreter/lua stdlib runtime " .. all_rooms,
+  ["interpreter/module"] = "interpreter/include interpreter/lua interpreter/bind",
   ["interpreter/shell"] = "interpreter/include interpreter/lua interpreter/bind stdlib runtime "
     .. all_rooms,
   ["interpreter"] = "interpreter/include interpreter/lua interpreter/bind interpreter/shell stdlib "

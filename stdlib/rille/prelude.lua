@@ -17,6 +17,7 @@ local members = {
   saved_tensors = "rille.modes", save_on_cpu = "rille.modes",
   scope = "rille.scope", device = "rille.settings", backends = "rille.settings",
   use_deterministic = "rille.settings", strict = "rille.settings",
+  prelude = "rille.host",
 }
 
 return function(rille)
