@@ -61,12 +61,10 @@ void step(Call&) {}
 }  // namespace
 
 void bind_system(Interpreter& in) {
-  static constexpr NativeEntry natives[] = {{"signal", signal_arrived},
-                                            {"watch_signals", watch_signals},
-                                            {"release_signals", release_signals},
-                                            {"isatty", is_a_terminal},
-                                            {"terminal_width", terminal_width},
-                                            {"step", step}};
+  static constexpr NativeEntry natives[] = {
+      {"signal", signal_arrived},           {"watch_signals", watch_signals},
+      {"release_signals", release_signals}, {"isatty", is_a_terminal},
+      {"terminal_width", terminal_width},   {"step", step}};
   lua::define_functions(in, "rille.native", natives);
 }
 

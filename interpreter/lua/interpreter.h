@@ -125,8 +125,8 @@ class Entered {
 
 /// Modes (grad, inference, ...) belong to the coroutine, but for deterministic mode, which is the
 /// interpreter's: called where another one may be running.
-/// May raise, for want of memory or because the interpreter is closed: a finalizer of an object that
-/// is older than Rille in its state may still call.
+/// May raise, for want of memory or because the interpreter is closed: a finalizer of an object
+/// that is older than Rille in its state may still call.
 void switch_modes(lua_State* L, Interpreter& in);
 inline void follow_coroutine(lua_State* L, Interpreter& in) {
   if (L != in.modes_of) [[unlikely]]

@@ -43,8 +43,7 @@ void stop_in_lua(lua_State* L, lua_Debug* at) {
 // Of all that Lua offers, lua_sethook alone may be called in a signal handler.
 void interrupt(Interpreter& in, int signal) noexcept {
   in.signal = signal;
-  if (in.running)
-    lua_sethook(in.running, stop, kAnything, 1);
+  if (in.running) lua_sethook(in.running, stop, kAnything, 1);
 }
 
 void forget_interrupt(Interpreter& in) noexcept {

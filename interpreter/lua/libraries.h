@@ -11,8 +11,8 @@ namespace rille::lua {
 /// Opens them. May raise: under pcall only.
 void open_libraries(Interpreter& in);
 
-/// In a state whose libraries a host opened: the modules of the standard library, as package.preload
-/// has them. May raise.
+/// In a state whose libraries a host opened: the modules of the standard library, as
+/// package.preload has them. May raise.
 void preload_embedded(lua_State* L);
 /// The same state's libraries become those that open_libraries gives, but for what is the program's
 /// own: print and os.exit. May raise.

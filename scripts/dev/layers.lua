@@ -36,7 +36,7 @@ local may_include = {
 -- A group of libraries: patterns of their headers, where they may be included (prefixes of paths).
 local homes = {
   { name = "Lua", headers = { "^lua%.h", "^lauxlib%.h", "^lualib%.h" },
-    places = "interpreter/lua/ tests/unit/interpreter/" },
+    places = "interpreter/lua/ tests/unit/interpreter/ tests/stock/ tests/support/" },
   { name = "CUDA",
     headers = { "^cuda", "^cublas", "^cudnn", "^nvrtc", "^cupti", "^nvtx3/", "^nccl" },
     places = "runtime/cuda/ runtime/dist/nccl", kinds = { cu = true, cuh = true } },
