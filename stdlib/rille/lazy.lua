@@ -18,8 +18,8 @@ return function(title, parts, named)
       return known[key]
     end
     while known[key] == nil and loaded < #parts do
-      loaded = loaded + 1
-      for name, value in pairs(require(parts[loaded])) do known[name] = value end
+      for name, value in pairs(require(parts[loaded + 1])) do known[name] = value end
+      loaded = loaded + 1                -- not before: for want of memory it may be tried again
     end
     return known[key]
   end

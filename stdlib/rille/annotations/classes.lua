@@ -44,7 +44,8 @@ local function of_op(class, op)
   for _, field in ipairs(op.fields) do
     if not field.type:match "^rille%.Tensor" then options[#options + 1] = field end
   end
-  return params, #options > 0 and options or nil, "A module over rille." .. op.name .. ": " .. op.doc
+  local doc = ("A module over rille.%s: %s"):format(op.name, op.doc)
+  return params, #options > 0 and options or nil, doc
 end
 
 local function of_source(name, class)

@@ -97,7 +97,7 @@ return {
   ["Tensor.size"] = { "dim?: integer -> integer ...", "The size of a dim, or all of them." },
   ["Tensor.stride"] = { "dim?: integer -> integer ...", "The stride of a dim, or all of them." },
   ["Tensor.to"] = { "target: rille.dtype|string|rille.Tensor, other?: rille.dtype|string, "
-    .. "options?: table -> rille.Tensor", "As another dtype, on another device, or like a tensor." },
+    .. "options?: table -> rille.Tensor", "As another dtype, elsewhere, or like a tensor." },
   ["Tensor.tolist"] = { "-> any", "Its values as nested lists." },
   ["Tensor.type_as"] = { "other: rille.Tensor -> rille.Tensor", "As the dtype of another." },
 

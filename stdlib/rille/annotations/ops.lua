@@ -1,5 +1,5 @@
--- Ops as typed functions of `rille` and methods of tensors: parameters by position or by name in one
--- trailing table.
+-- Ops as typed functions of `rille` and methods of tensors: parameters by position or by name in
+-- one trailing table.
 local Writer = require "rille.annotations.write"
 
 local ops = {}

@@ -41,7 +41,7 @@ local function options_in(lines, at)
     if lines[i] == "end" then break end
   end
   body = table.concat(body, "\n")
-  local from = body:match "read_options%([^,]+, options, ()" or body:match "read_options%([^,]+, given, ()"
+  local from = body:match "read_options%([^,]+, options, ()"
   if not from then return nil end
   if body:sub(from, from) == "{" then return evaluate(body:match("%b{}", from)) end
   local name = body:match("^[%w_]+", from)
