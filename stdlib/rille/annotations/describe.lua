@@ -19,14 +19,16 @@ local function type_of(value)
   return type(value[1]) == "number" and "number[]" or "table"
 end
 
--- Options as the library reads them, { { name, default } }, as entries of a class.
-function describe.options(known)
+-- Options as the library reads them, { { name, default } }, as entries of a class. `types` are
+-- those that no default tells.
+function describe.options(known, types)
   if not known then return nil end
   local entries = {}
   for i, entry in ipairs(known) do
     local default = entry[2]
     entries[i] = {
-      name = entry[1], type = type_of(default), default = default ~= nil and show(default) or nil,
+      name = entry[1], type = types and types[entry[1]] or type_of(default),
+      default = default ~= nil and show(default) or nil,
     }
   end
   return entries
@@ -54,7 +56,7 @@ function describe.func(w, name, path, f, known)
   if typed and typed.options then
     w:options(class, typed_options(typed.options))
   elseif options then
-    w:options(class, describe.options(options))
+    w:options(class, describe.options(options, typed and typed.types))
   end
   if not typed and told then
     for _, word in ipairs(told.params) do

@@ -67,6 +67,29 @@ function begin.rille(w)
   w:line ""
 end
 
+-- Objects that functions of a file give, by the module that is their class.
+local objects = {
+  ["rille.optim"] = { name = "Optimizer", module = "rille.optim.optimizer" },
+  ["rille.data"] = { name = "DataLoader", module = "rille.data.loader" },
+}
+
+local function write_object(w, path)
+  local object = objects[path]
+  if not object then return end
+  local class = require(object.module)
+  w:line("---@class %s.%s", path, object.name)
+  w:line "---@field [string] any"
+  w:line "---@overload fun(...): any"
+  w:line("local %s = {}", object.name)
+  w:line ""
+  for _, key in ipairs(names_of(class)) do
+    if type(class[key]) == "function" and key ~= "new" then
+      local full = ("%s.%s.%s"):format(path, object.name, key)
+      describe.func(w, object.name .. ":" .. key, full, class[key])
+    end
+  end
+end
+
 local files = {}
 
 -- One file for a table of the library; tables in it get files of their own.
@@ -75,6 +98,7 @@ local function write_module(path, t, told, out)
   w:line("---@meta %s", path)
   w:line ""
   if begin[path] then begin[path](w) end
+  write_object(w, path)
   w:line("---@class %s", path)
   w:line "local M = {}"
   w:line ""

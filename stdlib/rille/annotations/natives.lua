@@ -1,6 +1,8 @@
 -- Types of what is written in C++ and is no op, and of functions whose source says no types:
 -- "parameters -> results" as LuaCATS has them, and one line of text ("" where the source has it).
 -- A test compares the names with the live module.
+local optimizer = "params: rille.Tensor[]|table[], options?: rille.optim.%s.options "
+  .. "-> rille.optim.Optimizer"
 local scope = "fn?: fun(...): any, ...: any -> any"
 
 return {
@@ -71,6 +73,19 @@ return {
   ["rille.use_deterministic"] = { "on?: boolean", "" },
   ["rille.nn.module"] = { "name: string, base?: rille.nn.Module -> rille.nn.Module", "" },
   ["rille.nn.Parameter"] = { "t: rille.Tensor -> rille.Tensor", "" },
+
+  ["rille.optim.SGD"] = { optimizer:format "SGD", "" },
+  ["rille.optim.Adam"] = { optimizer:format "Adam", "" },
+  ["rille.optim.AdamW"] = { optimizer:format "AdamW", "" },
+  ["rille.data.Loader"] = {
+    "set: any, options?: rille.data.Loader.options -> rille.data.DataLoader", "",
+    types = {
+      batch = "integer|false", shuffle = "boolean", sampler = "table", batch_sampler = "table",
+      workers = "integer", transform = "fun(item: table): any", collate = "fun(items: any[]): any",
+      drop_last = "boolean", prefetch = "integer", persistent = "boolean", seed = "integer",
+      worker_init = "fun(number: integer)",
+    },
+  },
 
   ["Tensor.backward"] = { "gradient?: rille.Tensor, options?: table",
     "Gradients of what it was made from go into their .grad." },

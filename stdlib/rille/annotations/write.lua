@@ -32,9 +32,10 @@ end
 function Writer:options(class, entries)
   self:line("---@class %s", class)
   for _, entry in ipairs(entries) do
-    local text = entry.doc or ""
-    if entry.default then text = ("%s (default %s)"):format(text, entry.default) end
-    self:line(("---@field %s? %s %s"):format(entry.name, entry.type, text):gsub("%s+$", ""))
+    local words = { "---@field", entry.name .. "?", entry.type }
+    if entry.doc and entry.doc ~= "" then words[#words + 1] = entry.doc end
+    if entry.default then words[#words + 1] = ("(default %s)"):format(entry.default) end
+    self:line("%s", table.concat(words, " "))
   end
   self:line ""
 end
