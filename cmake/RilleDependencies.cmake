@@ -9,8 +9,8 @@ pkg_check_modules(EDIT REQUIRED IMPORTED_TARGET libedit)
 # Lua comes as two targets: rille_lua brings lua.h, to interpreter/lua alone; rille_lua_code brings
 # the code, to whatever is linked in the end (a module of a stock Lua finds that in its host). The
 # code is the distribution's archive, if there is one: its calls need no jump through a table, and
-# it never meets another Lua of the process. Debian's is not compiled for shared libraries, for which
-# interpreter/api/standard_streams.cpp makes up.
+# it never meets another Lua of the process. Debian's is not compiled for shared libraries, for
+# which interpreter/api/standard_streams.cpp makes up.
 add_library(rille_lua INTERFACE)
 add_library(rille_lua_code INTERFACE)
 if(RILLE_LUA STREQUAL "c" OR RILLE_LUA STREQUAL "c++")

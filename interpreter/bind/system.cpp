@@ -23,26 +23,34 @@ void note(int signal) {
   if (arrived.exchange(signal) != 0) _exit(128 + signal);
 }
 
+// What SIGINT and SIGTERM did before they were watched.
+struct sigaction before[2];
+std::atomic<bool> watching{false};
+
 // native.watch_signals(): from now on the first SIGINT or SIGTERM waits to be asked for. In a
 // host's process they are the host's, which has an interrupt of its own.
 void watch_signals(Call& c) {
-  if (c.interpreter().hosted) return;
+  if (c.interpreter().hosted || watching.exchange(true)) return;
   struct sigaction action {};
   action.sa_handler = note;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, &before[0]);
+  sigaction(SIGTERM, &action, &before[1]);
+}
+
+// native.release_signals(): they do again what they did, and one that came is forgotten.
+void release_signals(Call&) {
+  if (!watching.exchange(false)) return;
+  sigaction(SIGINT, &before[0], nullptr);
+  sigaction(SIGTERM, &before[1], nullptr);
+  arrived = 0;
 }
 
 // native.signal() -> nil, "SIGINT" or "SIGTERM"
 void signal_arrived(Call& c) {
   if (c.interpreter().hosted) return c.give({});
-  static const bool watching = [&] {
-    watch_signals(c);
-    return true;
-  }();
-  (void)watching;
+  watch_signals(c);
   const int s = arrived.load();
   if (s == 0) return c.give({});
   c.give(s == SIGINT ? "SIGINT" : "SIGTERM");
@@ -66,7 +74,8 @@ void bind_system(Interpreter& in) {
       {"isatty", is_a_terminal}, {"terminal_width", terminal_width}, {"step", step}};
   lua::define_functions(in, "rille.native", natives);
   static constexpr NativeEntry of_process[] = {{"signal", signal_arrived},
-                                               {"watch_signals", watch_signals}};
+                                               {"watch_signals", watch_signals},
+                                               {"release_signals", release_signals}};
   lua::define_outside(in, "rille.native", of_process);
 }
 

@@ -33,10 +33,7 @@ CallbackRef hold(lua_State* L, Interpreter& in, int i) {
   lua_pushcfunction(L, reference_body);
   lua_pushlightuserdata(L, &reference);
   lua_pushvalue(L, index);
-  if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
-    lua_settop(L, -2);
-    throw std::bad_alloc();
-  }
+  if (const int status = lua_pcall(L, 2, 0, 0); status != LUA_OK) throw_stopped(L, status);
   held->set_reference(reference);
   return held;
 }

@@ -267,6 +267,7 @@ void prepare_from_table(lua_State* L, Interpreter& in) noexcept {
 
 int raise_from_table(lua_State* L) {
   Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(1)));
+  follow_coroutine(L, in);
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   luaL_checkstack(L, 16, "rille");

@@ -1,5 +1,7 @@
 #include "interpreter/lua/guard.h"
 
+#include <lua.hpp>
+
 #include "core/fail.h"
 #include "interpreter/lua/call.h"
 #include "interpreter/lua/diagnose.h"
@@ -38,6 +40,14 @@ void prepare_error(lua_State* L, Interpreter& in, const Blame& blame) noexcept {
   } catch (const std::exception&) {  // no memory even for the text: these strings need none
     in.raised.emplace(Raised{Error(Kind::memory, "E_OOM", ""), {}, "out of memory", "memory", 1});
   }
+}
+
+void throw_stopped(lua_State* L, int status) {
+  std::string text;
+  if (status == LUA_ERRRUN && lua_type(L, -1) == LUA_TSTRING) text = lua_tolstring(L, -1, nullptr);
+  lua_settop(L, -2);
+  if (status == LUA_ERRMEM) throw std::bad_alloc();
+  throw Error(Kind::interrupt, "E_INTERRUPTED", text.empty() ? "stopped by a hook" : text);
 }
 
 }  // namespace rille::lua

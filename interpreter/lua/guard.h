@@ -39,4 +39,9 @@ bool guarded(lua_State* L, Interpreter& in, const Blame& blame, Work&& work) noe
   return false;
 }
 
+/// After a protected step of ours that nothing but want of memory can fail: takes its error off the
+/// stack and throws. A hook that the host has set (Ctrl-C in the stock interpreter) may have raised
+/// it, too: that is E_INTERRUPTED, with the hook's own text.
+[[noreturn]] void throw_stopped(lua_State* L, int status);
+
 }  // namespace rille::lua

@@ -3,6 +3,7 @@
 #include <lua.hpp>
 
 #include "interpreter/lua/diagnose.h"
+#include "interpreter/lua/interrupt.h"
 
 namespace rille::lua {
 namespace {
@@ -44,6 +45,7 @@ uint32_t with_shared(uint32_t own, uint32_t now) {
 }  // namespace
 
 void switch_modes(lua_State* L, Interpreter& in) {
+  if (!in.L) luaL_error(L, "rille: the interpreter is closed");
   luaL_checkstack(L, 8, "rille");
   lua_rawgetp(L, LUA_REGISTRYINDEX, &kModesKey);
   // The one that ran before keeps its flags; a coroutine seen for the first time starts with them.
@@ -80,8 +82,9 @@ KeptModes::~KeptModes() {
   if (in_.modes_of == L || !lua_checkstack(L, 4)) return;
   lua_pushcfunction(L, switch_body);
   lua_pushlightuserdata(L, &in_.context.flags);
-  if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
+  if (const int status = lua_pcall(L, 1, 0, 0); status != LUA_OK) {
     lua_settop(L, -2);
+    if (status == LUA_ERRRUN) stop_later(L);
     return;
   }
   in_.modes_of = L;

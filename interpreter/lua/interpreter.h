@@ -49,6 +49,29 @@ struct Stress {
   int64_t failures = 0;
 };
 
+/// Values on their way to Lua. References stay good while others are added; an empty list holds no
+/// memory.
+class Pending {
+ public:
+  size_t size() const { return list_ ? list_->size() : 0; }
+  Value& operator[](size_t i) { return (*list_)[i]; }
+  template <class T>
+  void push_back(T&& value) {
+    if (!list_) [[unlikely]]
+      list_ = std::make_unique<std::deque<Value>>();
+    list_->emplace_back(std::forward<T>(value));
+  }
+  /// Drops what was added since there were `size`.
+  void resize(size_t size) {
+    while (list_ && list_->size() > size) list_->pop_back();
+  }
+  void clear() { list_.reset(); }
+
+ private:
+  std::unique_ptr<std::deque<Value>> list_;
+};
+
+/// One that was never opened allocates nothing, so that it may be forgotten (lua/attach.h).
 struct Interpreter {
   lua_State* L = nullptr;        // the main thread; null once closed
   lua_State* running = nullptr;  // the coroutine whose code runs
@@ -64,8 +87,8 @@ struct Interpreter {
   bool hosted = false;      // the process is a host's: its signals and terminal are its own
 
   // On their way from C++ to Lua. They live here, not on the C stack, so that an error of Lua's
-  // allocator while they are pushed leaks nothing; references stay good while others are added.
-  std::deque<Value> results;
+  // allocator while they are pushed leaks nothing.
+  Pending results;
   std::optional<Raised> raised;
   CallbackRef raised_value;  // an error that is a Lua value already
   std::string last_error;    // text of the one raised last, for warnings
@@ -122,7 +145,8 @@ class Entered {
 
 /// Modes (grad, inference, ...) belong to the coroutine, but for deterministic mode, which is the
 /// interpreter's: called where another one may be running.
-/// May raise for want of memory.
+/// May raise, for want of memory or because the interpreter is closed: a finalizer of an object
+/// that is older than Rille in its state may still call.
 void switch_modes(lua_State* L, Interpreter& in);
 inline void follow_coroutine(lua_State* L, Interpreter& in) {
   if (L != in.modes_of) [[unlikely]]

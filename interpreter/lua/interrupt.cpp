@@ -29,13 +29,22 @@ void stop(lua_State* L, lua_Debug* at) {
   raise_prepared(L, in, first);
 }
 
+constexpr int kAnything = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
+
+// With the words of the stock interpreter.
+void stop_in_lua(lua_State* L, lua_Debug* at) {
+  lua_getinfo(L, "S", at);
+  if (*at->what == 'C') return;
+  lua_sethook(L, nullptr, 0, 0);
+  luaL_error(L, "interrupted!");
+}
+
 }  // namespace
 
 // Of all that Lua offers, lua_sethook alone may be called in a signal handler.
 void interrupt(Interpreter& in, int signal) noexcept {
   in.signal = signal;
-  if (in.running)
-    lua_sethook(in.running, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+  if (in.running) lua_sethook(in.running, stop, kAnything, 1);
 }
 
 void request_stop(Interpreter& in) noexcept {
@@ -45,6 +54,10 @@ void request_stop(Interpreter& in) noexcept {
 void forget_interrupt(Interpreter& in) noexcept {
   in.signal = 0;
   watch_instructions(in.L, in);
+}
+
+void stop_later(lua_State* L) noexcept {
+  if (!lua_gethook(L)) lua_sethook(L, stop_in_lua, kAnything, 1);  // a hook that stays fires again
 }
 
 }  // namespace rille::lua

@@ -11,4 +11,8 @@ void interrupt(Interpreter& in, int signal) noexcept;
 /// One that came too late stops nothing any more.
 void forget_interrupt(Interpreter& in) noexcept;
 
+/// A hook of the host's raised its error where none can pass on (Ctrl-C in the stock interpreter,
+/// whose hook is gone with that): the script is stopped at its next instruction instead.
+void stop_later(lua_State* L) noexcept;
+
 }  // namespace rille::lua

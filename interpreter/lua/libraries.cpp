@@ -64,6 +64,16 @@ int find_embedded(lua_State* L) {
   return 1;
 }
 
+// The same as a loader of package.preload: gives what the module returns.
+int load_embedded(lua_State* L) {
+  luaL_checkstring(L, 1);
+  lua_settop(L, 1);
+  find_embedded(L);
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 1);
+  return 1;
+}
+
 // Files along package.path. Upvalue: the table `package`.
 int find_file(lua_State* L) {
   luaL_checkstring(L, 1);
@@ -229,29 +239,43 @@ void replace_globals(lua_State* L) {
   wrap_field(L, globals, "load", load_text);
   lua_pushinteger(L, 2);
   wrap_field(L, globals, "loadfile", load_text);
-  constexpr luaL_Reg own[] = {{"dofile", do_text_file},
-                              {"setmetatable", set_metatable},
-                              {"print", print},
-                              {nullptr, nullptr}};
+  constexpr luaL_Reg own[] = {
+      {"dofile", do_text_file}, {"setmetatable", set_metatable}, {nullptr, nullptr}};
   luaL_setfuncs(L, own, 0);
   lua_pop(L, 1);
 }
 
-void replace_fields(lua_State* L, Interpreter& in) {
+// What belongs to the program that runs scripts.
+void replace_program(lua_State* L, Interpreter& in) {
+  lua_pushcfunction(L, print);
+  lua_setglobal(L, "print");
   lua_getglobal(L, LUA_OSLIBNAME);
   lua_pushlightuserdata(L, &in);
   lua_pushcclosure(L, raise_from_table, 1);
   lua_pushcclosure(L, exit_in_order, 1);
   lua_setfield(L, -2, "exit");
-  lua_pushnil(L);
-  lua_setfield(L, -2, "setlocale");  // numbers are written with a point
   lua_pop(L, 1);
+}
 
-  lua_getglobal(L, LUA_MATHLIBNAME);
-  lua_getfield(L, -1, "randomseed");
-  lua_pushinteger(L, 0);
-  lua_call(L, 1, 0);  // the same numbers from run to run
+// Whether the library is there, pushed: a host may have left it out.
+bool push_library(lua_State* L, const char* name) {
+  if (lua_getglobal(L, name) == LUA_TTABLE) return true;
   lua_pop(L, 1);
+  return false;
+}
+
+void replace_fields(lua_State* L) {
+  if (push_library(L, LUA_OSLIBNAME)) {
+    lua_pushnil(L);
+    lua_setfield(L, -2, "setlocale");  // numbers are written with a point
+    lua_pop(L, 1);
+  }
+  if (push_library(L, LUA_MATHLIBNAME)) {
+    lua_getfield(L, -1, "randomseed");
+    lua_pushinteger(L, 0);
+    lua_call(L, 1, 0);  // the same numbers from run to run
+    lua_pop(L, 1);
+  }
 }
 
 }  // namespace
@@ -259,12 +283,9 @@ void replace_fields(lua_State* L, Interpreter& in) {
 void open_libraries(Interpreter& in) {
   lua_State* L = in.L;
   open_stock(L);
-  keep_only(L, LUA_DBLIBNAME, {"traceback", "getinfo"});
-  replace_searchers(L);
-  replace_globals(L);
-  replace_fields(L, in);
-  find_random_state(in);
-  replace_coroutines(L, in);
+  replace_libraries(L, in);
+  replace_program(L, in);
+  find_random_state(L);
   redirect_io(in);
   if (in.policy.limited()) {
     bound_strings(L);
@@ -273,6 +294,26 @@ void open_libraries(Interpreter& in) {
   }
   if (in.budget) replace_protected_calls(L);
   if (in.policy.sandbox) strip_libraries(L);
+}
+
+void preload_embedded(lua_State* L) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  for (const stdlib::Module& m : stdlib::modules()) {
+    lua_pushlstring(L, m.name.data(), m.name.size());
+    lua_pushcfunction(L, load_embedded);
+    lua_rawset(L, -3);
+  }
+  lua_pop(L, 1);
+}
+
+void replace_libraries(lua_State* L, Interpreter& in) {
+  const int top = lua_gettop(L);
+  if (push_library(L, LUA_DBLIBNAME)) keep_only(L, LUA_DBLIBNAME, {"traceback", "getinfo"});
+  replace_searchers(L);
+  replace_globals(L);
+  replace_fields(L);
+  if (push_library(L, LUA_COLIBNAME)) replace_coroutines(L, in);
+  lua_settop(L, top);
 }
 
 bool is_embedded(std::string_view name) {

@@ -20,6 +20,13 @@ bool is_embedded(std::string_view name);
 int set_scripts_metatable(lua_State* L);
 bool is_scripts_metatable(lua_State* L, int i);
 
+/// In a state whose libraries a host opened: the modules of the standard library, as
+/// package.preload has them. May raise.
+void preload_embedded(lua_State* L);
+/// The same state's libraries become those that open_libraries gives, but for what is the program's
+/// own: print and os.exit. May raise.
+void replace_libraries(lua_State* L, Interpreter& in);
+
 /// Modules beside the script are found first.
 void search_beside(lua_State* L, const std::string& script);
 

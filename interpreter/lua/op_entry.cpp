@@ -58,7 +58,7 @@ void run(lua_State* L, const Callee& up, const Arranged& from, Box* const* boxes
   if (up.op.truth) {
     truth = truth_of(results[0]);
   } else if (up.op.results == 0) {
-    for (Tensor& t : results) up.in.results.emplace_back(std::move(t));
+    for (Tensor& t : results) up.in.results.push_back(std::move(t));
   } else {
     for (size_t i = 0; i < results.size(); ++i) fill(up.in, boxes[i], std::move(results[i]));
   }

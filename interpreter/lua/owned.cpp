@@ -49,6 +49,7 @@ void Owned::clear(uint32_t slot) noexcept {
 }
 
 void Owned::drop(uint32_t slot) noexcept {
+  if (slot >= slots_.size()) return;  // all was released before
   const uint32_t serial = slots_[slot].serial + 1;
   const Slot was =
       std::exchange(slots_[slot], {nullptr, nullptr, free_, BoxKind::tensor, false, serial});

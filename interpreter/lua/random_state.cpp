@@ -11,9 +11,9 @@ namespace {
 const char kKey = 0;  // its address is the registry's key
 
 void* state_in(Interpreter& in) {
-  lua_rawgetp(in.L, LUA_REGISTRYINDEX, &kKey);
-  void* state = lua_touserdata(in.L, -1);
-  lua_pop(in.L, 1);
+  lua_rawgetp(in.running, LUA_REGISTRYINDEX, &kKey);
+  void* state = lua_touserdata(in.running, -1);
+  lua_pop(in.running, 1);
   if (!state) throw internal_error("the state of math.random is not where Lua 5.4 has it");
   return state;
 }
@@ -22,11 +22,10 @@ void* state_in(Interpreter& in) {
 
 // xoshiro256**'s four words are the first upvalue of math.random, a userdata (lmathlib.c,
 // setrandfunc). It is held in the registry, for a script may put another function in its place.
-void find_random_state(Interpreter& in) {
-  lua_State* L = in.L;
-  lua_getglobal(L, LUA_MATHLIBNAME);
+void find_random_state(lua_State* L) {
+  if (lua_getglobal(L, LUA_MATHLIBNAME) != LUA_TTABLE) return lua_pop(L, 1);
   lua_getfield(L, -1, "random");
-  if (lua_getupvalue(L, -1, 1)) {
+  if (lua_iscfunction(L, -1) && lua_getupvalue(L, -1, 1)) {
     if (lua_isuserdata(L, -1) && lua_rawlen(L, -1) == sizeof(RandomState))
       lua_rawsetp(L, LUA_REGISTRYINDEX, &kKey);
     else

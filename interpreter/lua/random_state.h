@@ -10,8 +10,9 @@ namespace rille::lua {
 
 using RandomState = std::array<int64_t, 4>;
 
-/// Remembers where the state lies. Called once, after the libraries were opened; may raise.
-void find_random_state(Interpreter& in);
+/// Remembers where the state lies, if there is a math.random as Lua's own library has it. Called
+/// once, after the libraries were opened; may raise.
+void find_random_state(lua_State* L);
 
 RandomState random_state(Interpreter& in);
 void set_random_state(Interpreter& in, const RandomState& state);

@@ -9,6 +9,7 @@
 #include "core/fail.h"
 #include "interpreter/lua/box.h"
 #include "interpreter/lua/diagnose.h"
+#include "interpreter/lua/guard.h"
 
 namespace rille::lua {
 namespace {
@@ -384,9 +385,9 @@ Value unpack(Interpreter& in, const Parcel& parcel) {
     held->set_reference(u.reference);
     return held;
   }
+  if (status == LUA_ERRMEM) throw_stopped(L, status);
   std::string text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, nullptr) : "";
   lua_settop(L, -2);
-  if (status == LUA_ERRMEM) throw std::bad_alloc();
   throw Error(Kind::data, "E_WORKER", "a value of another state can't be rebuilt")
       .fact(std::move(text));
 }

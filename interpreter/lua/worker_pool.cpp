@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <lua.hpp>
 #include <mutex>
@@ -49,7 +50,50 @@ struct WorkerPool::Shared {
   std::optional<Job> take();
   void finish(Done done, bool started = true);
   void work(int number);
+  void stop_threads();
 };
+
+// ---- the end of the process
+// ---------------------------------------------------------------------------------------
+
+// Pools that have threads. A host may end with a state unclosed (os.exit in the stock interpreter):
+// then the threads must be gone before C++ takes away the tables that they use. What the pools hold
+// is not freed any more. Pools come and go on several threads, and this list outlives all of them.
+struct WorkerPool::Open {
+  std::mutex mutex;
+  std::vector<Shared*> pools;
+
+  static Open& all() {
+    static auto* const open = [] {
+      std::atexit([] { all().stop(); });
+      return new Open;
+    }();
+    return *open;
+  }
+  void add(Shared* pool) {
+    const std::lock_guard lock(mutex);
+    pools.push_back(pool);
+  }
+  /// Whether it was there: nobody else stops it then.
+  bool remove(Shared* pool) {
+    const std::lock_guard lock(mutex);
+    return std::erase(pools, pool) != 0;
+  }
+  void stop() {
+    const std::lock_guard lock(mutex);
+    for (Shared* pool : std::exchange(pools, {})) pool->stop_threads();
+  }
+};
+
+void WorkerPool::Shared::stop_threads() {
+  {
+    const std::lock_guard lock(mutex);
+    stop = true;
+    job_came.notify_all();
+  }
+  for (const pthread_t thread : threads) pthread_join(thread, nullptr);
+  threads.clear();
+}
 
 // The next job, or nothing once the pool is closed.
 std::optional<Job> WorkerPool::Shared::take() {
@@ -232,6 +276,7 @@ WorkerPool::WorkerPool(int count, WorkerPlan plan) : shared_(std::make_unique<Sh
   }
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  Open::all().add(shared_.get());
   if (problem == 0) return;
   close();
   throw Error(Kind::memory, "E_OOM", fmt::format("{} threads can't be had", count));
@@ -269,14 +314,8 @@ std::optional<WorkerPool::Finished> WorkerPool::next(std::optional<double> timeo
 }
 
 void WorkerPool::close() {
-  {
-    const std::lock_guard lock(shared_->mutex);
-    shared_->stop = true;
-    shared_->jobs.clear();
-    shared_->job_came.notify_all();
-  }
-  for (const pthread_t thread : shared_->threads) pthread_join(thread, nullptr);
-  shared_->threads.clear();
+  if (Open::all().remove(shared_.get())) shared_->stop_threads();
+  shared_->jobs.clear();
   shared_->results.clear();
 }
 

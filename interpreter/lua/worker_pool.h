@@ -48,6 +48,7 @@ class WorkerPool : public Object {
 
  private:
   struct Shared;
+  struct Open;
   std::unique_ptr<Shared> shared_;
 };
 

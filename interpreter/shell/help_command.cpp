@@ -26,7 +26,20 @@ void print_op(const OpInfo& op) {
 
 }  // namespace
 
+// The files that tell an editor what `rille` has (rille.annotations).
+int write_annotations(const std::string& folder) {
+  return run_text(
+      "local n = require 'rille.annotations'.write(arg[1])\n"
+      "print(('%d files in %s'):format(n, arg[1]))",
+      "=help", {folder});
+}
+
 int help_command(const Words& words) {
+  if (words[0] == "--luacats") {
+    if (words.size() == 2) return write_annotations(words[1]);
+    fmt::print(stderr, "usage: rille help --luacats DIR\n");
+    return 2;
+  }
   std::string_view wanted = words[0];
   if (wanted.starts_with("rille.")) wanted.remove_prefix(6);
   if (const OpInfo* op = find_op(wanted)) {

@@ -46,7 +46,10 @@ constexpr Command kCommands[] = {
      "lists the shell's own commands. FILE is run first. Where the input is no terminal, it is "
      "run\n"
      "as a script.\n"},
-    {"help", "help [NAME]", "this list, or what a command or an op does and takes", help},
+    {"help", "help [NAME]", "this list, or what a command or an op does and takes", help,
+     "rille help --luacats DIR writes what is in `rille`, with types and defaults, as LuaCATS "
+     "files\n"
+     "for editors (docs/stock-lua.md).\n"},
     {"info", "info", "versions, devices, libraries and kernels in use", info_command},
     {"selftest", "selftest [OP...] [--grad]",
      "check every op on this machine against its definition", selftest_command,
@@ -71,7 +74,7 @@ void print_usage(std::FILE* to) {
 }
 
 int help(const Words& words) {
-  if (words.size() > 1) {
+  if (words.size() > 1 && words[0] != "--luacats") {
     fmt::print(stderr, "usage: rille help [NAME]\n");
     return 2;
   }

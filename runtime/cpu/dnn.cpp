@@ -35,7 +35,10 @@ std::string own_folder() {
 std::vector<std::string> candidates() {
   if (const char* path = std::getenv("RILLE_ONEDNN_PATH")) return {path};
   const std::string here = own_folder();
+  // Beside the program or library, or where an install has it: seen from bin/ or the build's lua/,
+  // from lib/, and from lib/lua/5.4/, where the module for a stock Lua lies.
   return {fmt::format("{}/{}", here, kFile), fmt::format("{}/../lib/rille/{}", here, kFile),
+          fmt::format("{}/rille/{}", here, kFile), fmt::format("{}/../../rille/{}", here, kFile),
           RILLE_ONEDNN_BUILD};
 }
 

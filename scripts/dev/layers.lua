@@ -28,6 +28,7 @@ local may_include = {
   ["interpreter/bind"] = "interpreter/include interpreter/lua stdlib runtime " .. all_rooms,
   ["interpreter/api"] = "interpreter/include interpreter/lua interpreter/bind stdlib runtime "
     .. all_rooms,
+  ["interpreter/module"] = "interpreter/include interpreter/lua interpreter/bind",
   ["interpreter/shell"] = "interpreter/include interpreter/lua interpreter/bind stdlib runtime "
     .. all_rooms,
   ["interpreter"] = "interpreter/include interpreter/lua interpreter/bind interpreter/shell stdlib "
@@ -37,7 +38,7 @@ local may_include = {
 -- A group of libraries: patterns of their headers, where they may be included (prefixes of paths).
 local homes = {
   { name = "Lua", headers = { "^lua%.h", "^lauxlib%.h", "^lualib%.h" },
-    places = "interpreter/lua/ tests/unit/interpreter/" },
+    places = "interpreter/lua/ tests/unit/interpreter/ tests/stock/ tests/support/" },
   { name = "CUDA",
     headers = { "^cuda", "^cublas", "^cudnn", "^nvrtc", "^cupti", "^nvtx3/", "^nccl" },
     places = "runtime/cuda/ runtime/dist/nccl", kinds = { cu = true, cuh = true } },

@@ -56,7 +56,9 @@ function fail.usage(op, message, hint)
 end
 
 -- Ends the script quietly with this exit status; a host gets it as an error object of kind "exit".
+-- The stock interpreter would print that, so there the program ends, with its state closed.
 function fail.exit(status)
+  if native.install_prelude then os.exit(status, true) end
   return native.raise {
     kind = "exit", code = "E_EXIT", status = status, message = "exit with status " .. status,
   }

@@ -18,9 +18,8 @@ return function(title, parts, named)
       return known[key]
     end
     while known[key] == nil and loaded < #parts do
-      -- Counted last: a run may end in the middle of it.
       for name, value in pairs(require(parts[loaded + 1])) do known[name] = value end
-      loaded = loaded + 1
+      loaded = loaded + 1                -- not before: for want of memory it may be tried again
     end
     return known[key]
   end

@@ -6,10 +6,19 @@ local fail = require "rille.fail"
 
 local Scope = { __name = "Scope" }
 
+-- What a script is stopped in (Ctrl-C of a stock interpreter may fall anywhere) goes back in the
+-- end: by __close, or else by the collector.
 local function restore(scope)
   if scope.ended then return end
-  scope.ended = true
   for name, before in pairs(scope.before) do native.mode(name, before) end
+  scope.ended = true
+end
+
+local function enter(scope, wanted)
+  for name, on in pairs(wanted) do
+    scope.before[name] = native.mode(name)
+    native.mode(name, on)
+  end
 end
 
 Scope.__close = restore
@@ -34,16 +43,14 @@ local function scope_of(name, wanted)
     if f ~= nil and type(f) ~= "function" and type(f) ~= "table" then
       fail.type(name, "fn", "a function", f)
     end
-    local before = {}
-    for mode, on in pairs(wanted) do before[mode] = native.mode(mode, on) end
-    local scope = setmetatable({
-      name = name, before = before, thread = coroutine.running(),
-    }, Scope)
+    local scope = setmetatable({ name = name, before = {}, thread = coroutine.running() }, Scope)
     if not f then
       scope.where = line_of_caller()
+      enter(scope, wanted)
       return scope
     end
     local _ <close> = scope
+    enter(scope, wanted)
     return f(...)
   end
 end

@@ -17,6 +17,7 @@ local members = {
   saved_tensors = "rille.modes", save_on_cpu = "rille.modes",
   scope = "rille.scope", device = "rille.settings", backends = "rille.settings",
   use_deterministic = "rille.settings", strict = "rille.settings",
+  prelude = "rille.host",
 }
 
 return function(rille)
@@ -24,8 +25,11 @@ return function(rille)
   local function names()
     local list = {}
     for name in next, rille do list[#list + 1] = name end
-    for name in pairs(modules) do list[#list + 1] = name end
-    for name in pairs(members) do list[#list + 1] = name end
+    for _, later in ipairs { modules, members } do
+      for name in pairs(later) do
+        if rawget(rille, name) == nil then list[#list + 1] = name end
+      end
+    end
     table.sort(list)
     return list
   end

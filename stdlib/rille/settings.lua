@@ -3,6 +3,7 @@
 local rille = require "rille"
 local native = require "rille.native"
 local fail = require "rille.fail"
+local host = require "rille.host"
 
 local settings = {}
 
@@ -111,9 +112,9 @@ function settings.strict(on)
   setmetatable(_G, chosen and guard or nil)
 end
 
--- Recipes are strict unless they said otherwise.
+-- Recipes are strict unless they said otherwise, or the globals are those of a host.
 function settings.strict_by_default()
-  if chosen == nil then settings.strict(true) end
+  if chosen == nil and not host.is_stock then settings.strict(true) end
 end
 
 return settings

@@ -1,9 +1,13 @@
--- rille.recipe { ... }: a declared recipe, which a file returns and `rille run` carries out.
+-- rille.recipe { ... }: a declared recipe, which a file returns and `rille run` carries out. From
+-- another Lua recipe:run(arg) does that, and gives the status to exit with.
 local fail = require "rille.fail"
 local settings = require "rille.settings"
 
 local Recipe = { __name = "rille.Recipe" }
-Recipe.__index = function(self, key) return rawget(self, "fields")[key] end
+Recipe.__index = function(self, key)
+  if key == "run" then return Recipe.run end
+  return rawget(self, "fields")[key]
+end
 Recipe.__tostring = function(self) return "recipe " .. self.fields.name end
 
 -- What a recipe may hold, by type; `required` ones must be there.
@@ -41,6 +45,12 @@ local function check_inner(name, given)
   if policy and policy ~= "stop" and policy ~= "continue" then
     fail.argument("recipe", "save.on_error must be 'stop' or 'continue', got %s", tostring(policy))
   end
+end
+
+-- `words` are flags as on the command line, `arg` unless they are given; words[0] is the file.
+function Recipe:run(words)
+  words = words or rawget(_G, "arg") or {}
+  return require "rille.recipe.run"(self, words, words[0])
 end
 
 return function(given)

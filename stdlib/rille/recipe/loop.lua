@@ -139,6 +139,7 @@ return function(run)
     __close = function()
       log.attach(nil)
       run.bar:close()
+      native.release_signals()
     end,
   })
   log.attach { log = function(_, values)

@@ -1,0 +1,102 @@
+// What ops and layers say of themselves, for the Lua half that writes it down for editors
+// (rille.annotations).
+#include <fmt/format.h>
+
+#include "interpreter/bind/bind.h"
+#include "nn/layer.h"
+#include "ops/op_info.h"
+#include "stdlib/embedded.h"
+
+namespace rille::bind {
+namespace {
+
+// The kind of a field as LuaCATS writes types.
+std::string type_text(const FieldInfo& f) {
+  constexpr std::string_view tensor = "rille.Tensor", list = "integer|integer[]";
+  switch (f.kind) {
+    case ArgKind::tensor:
+    case ArgKind::maybe_tensor: return fmt::format("{}{}", tensor, f.number_ok ? "|number" : "");
+    case ArgKind::tensors: return fmt::format("{}[]", tensor);
+    case ArgKind::number:
+    case ArgKind::maybe_number: return "number";
+    case ArgKind::numbers: return "number[]";
+    case ArgKind::boolean: return "boolean";
+    case ArgKind::text: return "string";
+    case ArgKind::choice: return fmt::format("\"{}\"", fmt::join(f.choices, "\"|\""));
+    case ArgKind::dtype:
+    case ArgKind::maybe_dtype: return "rille.dtype";
+    case ArgKind::maybe_device: return "string";
+    case ArgKind::axes:
+    case ArgKind::sizes:
+    case ArgKind::maybe_sizes:
+    case ArgKind::per_dim:
+    case ArgKind::counts: return std::string(list);
+    case ArgKind::padding: return fmt::format("{}|\"same\"|\"valid\"", list);
+    default: return "integer";
+  }
+}
+
+// Whether several arguments may stand for the field's list.
+bool spreads(const FieldInfo& f) {
+  return f.kind == ArgKind::sizes || f.kind == ArgKind::axes || f.kind == ArgKind::tensors;
+}
+
+Table fields_of(const OpInfo& op) {
+  Table out;
+  for (const FieldInfo& f : op.fields) {
+    if (f.kind == ArgKind::draw) continue;
+    Table t;
+    t.named = {{"name", f.name},
+               {"doc", f.doc},
+               {"type", type_text(f)},
+               {"required", f.required},
+               {"spreads", spreads(f)}};
+    if (!f.required)
+      if (const std::string value = default_text(op, f); value != "nil")
+        t.named.emplace("default", value);
+    out.list.emplace_back(std::move(t));
+  }
+  return out;
+}
+
+Table op_table(const OpInfo& op) {
+  Table t, results;
+  for (const std::string_view name : op.result_names) results.list.emplace_back(name);
+  t.named = {{"name", op.name},         {"doc", op.doc},
+             {"fields", fields_of(op)}, {"results", int64_t{op.results}},
+             {"names", results},        {"truth", op.truth},
+             {"method", op.method},     {"in_place", op.in_place},
+             {"draws", op.draws}};
+  return t;
+}
+
+// native.schema() -> { ops = { ... }, layers = { name = { doc, fields, inputs } } }
+void schema(Call& c) {
+  Table ops, layers, out;
+  for (const OpInfo* op : all_ops()) ops.list.emplace_back(op_table(*op));
+  for (const nn::LayerInfo* layer : nn::all_layers()) {
+    Table t;
+    t.named = {{"doc", layer->options.doc},
+               {"fields", fields_of(layer->options)},
+               {"inputs", fields_of(layer->inputs)}};
+    layers.named.emplace(layer->options.name, std::move(t));
+  }
+  out.named = {{"ops", ops}, {"layers", layers}};
+  c.give(out);
+}
+
+// native.module_source(name) -> the text of a module of the standard library, or nil
+void module_source(Call& c) {
+  const std::string name = c.string(1, "name");
+  for (const stdlib::Module& m : stdlib::modules())
+    if (m.name == name) return c.give(m.source);
+}
+
+}  // namespace
+
+void bind_schema(Interpreter& in) {
+  static constexpr NativeEntry natives[] = {{"schema", schema}, {"module_source", module_source}};
+  lua::define_functions(in, "rille.native", natives);
+}
+
+}  // namespace rille::bind
