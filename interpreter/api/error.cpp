@@ -53,10 +53,24 @@ void throw_no_error() {
 
 namespace rille::api {
 
+namespace {
+
+// The engine's texts count dims and positions as scripts do. Who reads one in C++ is told so.
+bool counts_from_one(const Error& e) {
+  for (const std::string& fact : e.facts())
+    if (fact == kCountsFromZero) return false;
+  for (const char* word : {"dim ", "position "})
+    if (e.text().find(word) != std::string::npos) return true;
+  return false;
+}
+
+}  // namespace
+
 v1::Error error_of(const Error& e) {
   v1::Error out(static_cast<v1::ErrorKind>(e.kind()), e.code(), e.text(), e.hint());
   out.op = e.op();
   out.facts = e.facts();
+  if (counts_from_one(e)) out.facts.push_back("this text counts dims and positions from 1");
   return out;
 }
 

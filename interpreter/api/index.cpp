@@ -42,14 +42,16 @@ class Builder {
   int64_t size() {
     if (dim_ >= t_.rank())
       throw index_error("more than {} entries for a tensor of {} dim{}", dim_, t_.rank(),
-                        t_.rank() == 1 ? "" : "s");
+                        t_.rank() == 1 ? "" : "s")
+          .fact(std::string(kCountsFromZero));
     return t_.shape()[dim_];
   }
 
   void position(int64_t p) {
     const int64_t n = size(), at = p < 0 ? p + n : p;
     if (at < 0 || at >= n)
-      throw index_error("position {} is out of range for dim {} of size {}", p, dim_, n);
+      throw index_error("position {} is out of range for dim {} of size {}", p, dim_, n)
+          .fact(std::string(kCountsFromZero));
     look_.offset += at * t_.strides()[dim_++];
   }
 

@@ -42,6 +42,9 @@ inline v1::Dtype dtype_of(DType d) { return static_cast<v1::Dtype>(d); }
 Device device_of(v1::Device d);
 v1::Device device_of(Device d);
 
+/// A fact of errors whose texts count as C++ does; others are told to count as scripts do.
+inline constexpr std::string_view kCountsFromZero = "dims and positions count from 0";
+
 /// The host's form of an engine's error, of one that left a script, and of one of a script's
 /// function that the engine called (a hook, say).
 v1::Error error_of(const Error& e);

@@ -146,6 +146,17 @@ TEST_CASE("errors tell the op, the arguments and what to do") {
   CHECK(e.report().find(e.facts[1]) != std::string::npos);
 }
 
+TEST_CASE("errors say how they count") {
+  const Tensor x = ones({2, 3});
+  const Error ours = refused([&] { x.index({0, 3}); });
+  CHECK(ours.message == "position 3 is out of range for dim 1 of size 3");
+  CHECK(ours.facts == std::vector<std::string>{"dims and positions count from 0"});
+  const Error engines = refused([&] { select(x, 1, 3); });
+  CHECK(engines.message == "position 4 is out of range for dim 2 of size 3");
+  REQUIRE_FALSE(engines.facts.empty());
+  CHECK(engines.facts.back() == "this text counts dims and positions from 1");
+}
+
 TEST_CASE("a result holds a value or an error") {
   const Result<int> good = 3;
   CHECK(good);
