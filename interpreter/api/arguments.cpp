@@ -274,6 +274,11 @@ Arguments& Arguments::put(Generator* v) {
   return *this;
 }
 
+Arguments& Arguments::skip() {
+  Slot(schema_, values_, next_).fill([](const FieldInfo&) {});
+  return *this;
+}
+
 void call(const Arguments& a, Tensor* out, size_t count) {
   api::run(a, [&](const OpInfo& op) {
     Results results;

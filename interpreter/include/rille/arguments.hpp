@@ -82,6 +82,7 @@ class RILLE_API Arguments {
   Arguments& put(const PerDim& v);
   Arguments& put(const Padding& v);
   Arguments& put(Generator* v);
+  Arguments& skip();  // the next one has its default
 
   const Schema& schema() const { return schema_; }
   const void* values() const { return values_; }

@@ -2,6 +2,7 @@
 #pragma once
 #include "rille/files.hpp"
 #include "rille/grad.hpp"
+#include "rille/interpreter.hpp"
 #include "rille/nn.hpp"
 #include "rille/ops.hpp"
 #include "rille/optim.hpp"

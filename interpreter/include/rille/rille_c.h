@@ -210,6 +210,19 @@ RILLE_API rille_status rille_value_call(const rille_value* function,
 RILLE_API rille_status rille_results_add(rille_results* results, const rille_value* value,
                                          rille_error** error);
 
+/* ---- ops -------------------------------------------------------------------------------------
+ * Calls an op by the name that scripts use: "matmul", "sum", "cross_entropy". `arguments` come by
+ * position, `options` (NULL, or a table) by name; dims and positions count from 0. dtypes, devices
+ * and words are strings, lists are tables, a number may stand for a tensor where the op allows it.
+ * `out` has room for `capacity` tensors and gets `*count` of them; where it has too little room,
+ * that is E_ARG, and *count says how much is needed. */
+RILLE_API rille_status rille_op(const char* name, const rille_value* const* arguments,
+                                size_t argument_count, const rille_value* options,
+                                rille_tensor** out, size_t capacity, size_t* count,
+                                rille_error** error);
+/* Starts the calling thread's random numbers anew. */
+RILLE_API void rille_seed(uint64_t seed);
+
 /* ---- interpreters ---------------------------------------------------------------------------- */
 
 typedef void (*rille_sink)(void* userdata, const char* text, size_t size);
