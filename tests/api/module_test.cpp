@@ -78,6 +78,15 @@ TEST_CASE("Sequential runs modules and functions one after another") {
   CHECK(nested.parameters().size() == 4);
 }
 
+TEST_CASE("braces make the members in order") {
+  seed(5);
+  const auto net = nn::Sequential{nn::Linear(2, 3), nn::Linear(3, 4)};
+  seed(5);
+  const nn::Linear first(2, 3), second(3, 4);
+  CHECK(equal(net.tensor("0.weight"), first.tensor("weight")));
+  CHECK(equal(net.tensor("1.bias"), second.tensor("bias")));
+}
+
 TEST_CASE("training is a mode of the whole tree") {
   const auto net = nn::Sequential(nn::Dropout({.p = 0.5}), nn::Identity());
   const Tensor x = ones({1000});

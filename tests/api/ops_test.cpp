@@ -1,6 +1,7 @@
 // The functions of ops.hpp: options by name, results by name, dims from 0.
 #include <cmath>
 #include <set>
+#include <thread>
 
 #include "api/thrown.h"
 #include "rille/schema.hpp"
@@ -100,6 +101,23 @@ TEST_CASE("random numbers follow the seed, or a generator of one's own") {
   CHECK(list(randn({4}, {.generator = &mine})) == first);
   CHECK(list(randn({4}, {.generator = &mine})) == second);
   CHECK(mine.next == 2);
+}
+
+TEST_CASE("random numbers and modes belong to the thread") {
+  const NoGrad quiet;
+  seed(7);
+  const List first = list(randn({4}));
+  List other;
+  bool recorded = false;
+  std::thread([&] {
+    recorded = is_grad_enabled();
+    seed(7);
+    other = list(randn({4}));
+    set_default_dtype(Dtype::f64);
+  }).join();
+  CHECK(recorded);
+  CHECK(other == first);
+  CHECK(default_dtype() == Dtype::f32);
 }
 
 TEST_CASE("the schemas name every op and layer once") {

@@ -132,7 +132,9 @@ class ModuleOf : public Module {
   const Self& self() const { return static_cast<const Self&>(*this); }
 };
 
-/// Modules, and functions of one tensor, one after another; named from 0.
+/// Modules, and functions of one tensor, one after another; named from 0. C++ leaves open in which
+/// order the arguments in round brackets are made, and so which of them gets which random numbers:
+/// nn::Sequential{...} makes them from left to right, as scripts do.
 class Sequential : public ModuleOf<Sequential> {
  public:
   template <class... Parts>
