@@ -85,6 +85,7 @@ int install_prelude(lua_State* L) {
   if (lua_toboolean(L, lua_upvalueindex(2))) return 0;
   replace_libraries(L, in);
   lua_gc(L, LUA_GCGEN, 0, 0);
+  in.pace.incremental = false;
   lua_pushboolean(L, 1);
   lua_replace(L, lua_upvalueindex(2));
   return 0;
@@ -141,6 +142,7 @@ int attach_body(lua_State* L) {
   Interpreter& in = push_anchor(L);
   in.L = in.running = L;
   in.stress = *a.stress;
+  in.pace.incremental = true;
   if (in.stress.collect) in.pace.quantum = 0;
   remember_interpreter(L, in);
   make_error_metatable(L);

@@ -21,6 +21,7 @@ struct Pace {
   int64_t since_full = 0;      // bytes of tensors made since the last full collection
   int64_t base = 0;            // bytes that were alive after it
   int calls = 0;               // since the last step
+  bool incremental = false;    // the collector's mode is a host's: Lua's own, until it is changed
   bool busy = false;
 };
 

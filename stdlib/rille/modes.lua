@@ -6,16 +6,14 @@ local fail = require "rille.fail"
 
 local Scope = { __name = "Scope" }
 
--- What a script is stopped in (Ctrl-C of a stock interpreter may fall anywhere) goes back in the
--- end: by __close, or else by the collector.
 local function restore(scope)
   if scope.ended then return end
   for name, before in pairs(scope.before) do native.mode(name, before) end
   scope.ended = true
 end
 
-local function enter(scope, wanted)
-  for name, on in pairs(wanted) do
+local function enter(scope)
+  for name, on in pairs(scope.wanted) do
     scope.before[name] = native.mode(name)
     native.mode(name, on)
   end
@@ -23,10 +21,14 @@ end
 
 Scope.__close = restore
 
--- Modes belong to a coroutine: the one that is running may be another than the scope's.
+-- A scope that was never closed, or was stopped while it closed (Ctrl-C of a stock interpreter may
+-- fall anywhere). Modes belong to a coroutine: the one that is running may be another than the
+-- scope's; and what is no longer as the scope left it was put right by somebody else.
 function Scope.__gc(scope)
   if scope.ended then return end
-  if scope.thread == coroutine.running() then restore(scope) end
+  for name, before in pairs(scope.thread == coroutine.running() and scope.before or {}) do
+    if native.mode(name) == scope.wanted[name] then native.mode(name, before) end
+  end
   if not scope.where then return end -- of a function that a dropped coroutine never ended
   warn(("%s: a scope of rille.%s was never closed; it needs `local _ <close> =`"):format(
     scope.where, scope.name))
@@ -43,14 +45,16 @@ local function scope_of(name, wanted)
     if f ~= nil and type(f) ~= "function" and type(f) ~= "table" then
       fail.type(name, "fn", "a function", f)
     end
-    local scope = setmetatable({ name = name, before = {}, thread = coroutine.running() }, Scope)
+    local scope = setmetatable({
+      name = name, wanted = wanted, before = {}, thread = coroutine.running(),
+    }, Scope)
     if not f then
       scope.where = line_of_caller()
-      enter(scope, wanted)
+      enter(scope)
       return scope
     end
     local _ <close> = scope
-    enter(scope, wanted)
+    enter(scope)
     return f(...)
   end
 end
