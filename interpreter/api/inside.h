@@ -27,6 +27,9 @@ struct Access {
 
 namespace rille::api {
 
+/// A fact of errors whose texts count as C++ does; others are told to count as scripts do.
+inline constexpr std::string_view kCountsFromZero = "dims and positions count from 0";
+
 /// The host's handle of an engine's tensor, and back. An empty one stays empty.
 v1::Tensor handle_of(Tensor t);
 Tensor maybe_tensor_of(const v1::Tensor& t);
@@ -41,9 +44,6 @@ inline DType dtype_of(v1::Dtype d) { return static_cast<DType>(d); }
 inline v1::Dtype dtype_of(DType d) { return static_cast<v1::Dtype>(d); }
 Device device_of(v1::Device d);
 v1::Device device_of(Device d);
-
-/// A fact of errors whose texts count as C++ does; others are told to count as scripts do.
-inline constexpr std::string_view kCountsFromZero = "dims and positions count from 0";
 
 /// The host's form of an engine's error, of one that left a script, and of one of a script's
 /// function that the engine called (a hook, say).
