@@ -135,8 +135,8 @@ class Charge {
   ~Charge() {
     if (budget_) budget_->give(bytes_);
   }
-  Charge(const Charge&) = delete;
-  Charge& operator=(const Charge&) = delete;
+  Charge(Charge&&) noexcept = default;  // what was moved from counts nothing
+  Charge& operator=(Charge&&) = delete;
 
  private:
   Charge(Budget* budget, int64_t bytes) : bytes_(bytes) {

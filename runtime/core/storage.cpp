@@ -57,7 +57,8 @@ bool obtain(Storage& s, size_t bytes) {
   }
   const auto count = static_cast<int64_t>(bytes);
   if (!budget->take(count)) return false;
-  std::unique_ptr<Counted> counted(new Counted{Charge::taken(*budget, count), nullptr, bytes});
+  Charge charge = Charge::taken(*budget, count);  // first: what follows may throw
+  std::unique_ptr<Counted> counted(new Counted{std::move(charge), nullptr, bytes});
   counted->data = memory::allocate(bytes);
   if (!counted->data) return false;
   s.data = counted->data;
