@@ -9,4 +9,4 @@ ignore = {
   "213/_.*",            -- so is a loop variable
 }
 files["tests/lua"] = { ignore = { "211/_.*" } }
-files["scripts/hosts"] = { ignore = { "131" } }   -- globals are what a host reads
+files["scripts/hosts"] = { ignore = { "11[13]", "131" } }   -- globals are a host's

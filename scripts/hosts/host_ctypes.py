@@ -119,7 +119,7 @@ try:
 except RilleError as e:
     print("error   ", e.code, e.where, e)
 try:
-    lua.run("require('rille').ones(2, 3):matmul(samples)")
+    lua.run("samples:reshape(3)")
 except RilleError as e:
     print("error   ", e.code)
 lua.close()
