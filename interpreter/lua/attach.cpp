@@ -62,14 +62,17 @@ void check_version(lua_State* L) {
   lua_pop(L, 1);
 }
 
-// An interpreter inside a userdata that the registry holds.
+// An interpreter inside a userdata that the registry holds. It keeps the one of an attempt that
+// failed, for whatever that one's functions may have been given to.
 Interpreter& push_anchor(lua_State* L) {
   lua_createtable(L, 0, 2);
   lua_pushcfunction(L, close_anchor);
   lua_setfield(L, -2, "__gc");
   lua_pushboolean(L, 0);
   lua_setfield(L, -2, "__metatable");
-  auto* in = new (lua_newuserdatauv(L, sizeof(Interpreter), 0)) Interpreter;
+  auto* in = new (lua_newuserdatauv(L, sizeof(Interpreter), 1)) Interpreter;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &kAnchorKey);
+  lua_setiuservalue(L, -2, 1);
   lua_pushvalue(L, -2);
   lua_setmetatable(L, -2);
   lua_pushvalue(L, -1);
@@ -189,8 +192,6 @@ void give_up(lua_State* L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &kAnchorKey) == LUA_TUSERDATA) {
     auto* in = static_cast<Interpreter*>(lua_touserdata(L, -1));
     if (in->L) release(*in);
-    lua_pushnil(L);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &kAnchorKey);
   }
   lua_pop(L, 1);
   forget_modules(L, LUA_LOADED_TABLE);
