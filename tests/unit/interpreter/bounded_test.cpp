@@ -76,7 +76,8 @@ constexpr const char* kTables = R"lua(
   local function note(f, t, ...)
     local r = table.pack(pcall(f, t, ...))
     for i = 1, r.n do r[i] = type(r[i]) == "table" and "table" or tostring(r[i]) end
-    seen[#seen + 1] = table.concat(r, ",") .. "|" .. show(t)
+    -- Which argument is to blame differs between Lua's own versions.
+    seen[#seen + 1] = table.concat(r, ","):gsub("argument #%d", "argument") .. "|" .. show(t)
   end
   local function list(n)
     local t = {}
