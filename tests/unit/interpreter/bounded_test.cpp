@@ -69,7 +69,9 @@ constexpr const char* kTables = R"lua(
   local seen = {}
   local function show(t)
     local keys = {}
-    for k, v in pairs(t) do keys[#keys + 1] = tostring(k) .. "=" .. tostring(v) end
+    for k, v in pairs(t) do
+      keys[#keys + 1] = tostring(k) .. "=" .. (type(v) == "table" and "table" or tostring(v))
+    end
     table.sort(keys)
     return table.concat(keys, " ")
   end
