@@ -97,8 +97,8 @@ int concat(lua_State* L) {
     lua_geti(L, 1, i);
     size_t n = 0;
     if (!lua_isstring(L, -1))
-      return luaL_error(L, "invalid value (at index %I) in table for 'concat'",
-                        static_cast<LUAI_UACINT>(i));
+      return luaL_error(L, "invalid value (%s) at index %I in table for 'concat'",
+                        luaL_typename(L, -1), static_cast<LUAI_UACINT>(i));
     lua_tolstring(L, -1, &n);
     size += n + gap;
     if (size > size_t{kLongestString}) return luaL_error(L, "resulting string too large");

@@ -89,6 +89,12 @@ void name_the_limit(lua_State* L, Interpreter& in, int status) {
   lua_replace(L, -2);
 }
 
+bool too_deep_to_show(lua_State* L) {
+  constexpr int kDeep = 10000;
+  lua_Debug far;
+  return lua_getstack(L, kDeep, &far) != 0;
+}
+
 // ---- runs
 // ----------------------------------------------------------------------------------------
 

@@ -25,6 +25,10 @@ void check_budget(lua_State* L, Interpreter& in);
 /// budget that refused. May raise.
 void name_the_limit(lua_State* L, Interpreter& in, int status);
 
+/// Whether a traceback would take longer than a run may go on after its end: the time grows with
+/// the stack.
+bool too_deep_to_show(lua_State* L);
+
 /// A run of a chunk or function: limits hold, and count from its beginning. Runs inside it belong
 /// to it. What a run in the sandbox, or one that had to end early, left of modes, defaults and
 /// scopes ends with it.

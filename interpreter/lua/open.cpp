@@ -30,6 +30,7 @@ int with_traceback(lua_State* L) {
   if (lua_type(L, 1) == LUA_TTABLE) return 1;
   lua_Debug caller;
   if (!lua_getstack(L, 2, &caller)) return 1;  // a syntax error: nothing ran yet
+  if (interpreter_of(L).budget && too_deep_to_show(L)) return 1;
   const bool stranger = interpreter_of(L).policy.sandbox;
   const char* message = stranger ? push_shown(L, 1) : luaL_tolstring(L, 1, nullptr);
   luaL_traceback(L, L, message, 1);
@@ -120,6 +121,10 @@ int run_body(lua_State* L) {
   for (const std::string& a : *run.arguments) lua_pushlstring(L, a.data(), a.size());
   lua_call(L, n, 1);
   if (!is_recipe(L)) return 0;
+  if (run.in->policy.sandbox) {  // its run would have a folder
+    push_refusal(L, "recipe");
+    lua_call(L, 0, 0);
+  }
   lua_getglobal(L, "require");
   lua_pushliteral(L, "rille.recipe.run");
   lua_call(L, 1, 1);

@@ -30,6 +30,7 @@ int protected_call(lua_State* L) {
 // Runs where the error is raised. It calls nothing of the script's, so it comes to an end.
 int note_stack(lua_State* L) {
   lua_settop(L, 1);
+  if (too_deep_to_show(L)) return 1;
   luaL_traceback(L, L, nullptr, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &kStackKey);
   return 1;

@@ -69,14 +69,17 @@ constexpr const char* kTables = R"lua(
   local seen = {}
   local function show(t)
     local keys = {}
-    for k, v in pairs(t) do keys[#keys + 1] = tostring(k) .. "=" .. tostring(v) end
+    for k, v in pairs(t) do
+      keys[#keys + 1] = tostring(k) .. "=" .. (type(v) == "table" and "table" or tostring(v))
+    end
     table.sort(keys)
     return table.concat(keys, " ")
   end
   local function note(f, t, ...)
     local r = table.pack(pcall(f, t, ...))
     for i = 1, r.n do r[i] = type(r[i]) == "table" and "table" or tostring(r[i]) end
-    seen[#seen + 1] = table.concat(r, ",") .. "|" .. show(t)
+    -- Which argument is to blame differs between Lua's own versions.
+    seen[#seen + 1] = table.concat(r, ","):gsub("argument #%d", "argument") .. "|" .. show(t)
   end
   local function list(n)
     local t = {}
