@@ -60,7 +60,7 @@ std::vector<Holding> holdings(const Interpreter& in) {
 
 std::vector<std::string> largest_owners(const Interpreter& in, size_t n) {
   const std::vector<Holding> all = holdings(in);
-  int64_t rest = in.budget ? in.budget->tensors() : memory::allocated();
+  int64_t rest = in.budget && in.budget->counts() ? in.budget->tensors() : memory::allocated();
   std::vector<std::string> lines;
   for (size_t i = 0; i < all.size() && i < n; ++i) {
     rest -= all[i].bytes;

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kSmallGraph = int64_t{4} << 20;
 
 int64_t live(const Interpreter& in) {
-  return in.budget ? in.budget->tensors() : memory::allocated();
+  return in.budget && in.budget->counts() ? in.budget->tensors() : memory::allocated();
 }
 
 // What there is to spend.
@@ -58,10 +58,11 @@ class Collecting {
   Collecting(const Collecting&) = delete;
   Collecting& operator=(const Collecting&) = delete;
 
-  // A collector that knows no young objects does half of a cycle: a kilobyte of debt makes it visit
-  // some 6,000 objects and slots, and a kilobyte of heap has about 50.
+  // A step visits some 100,000 objects and slots. A collector that knows no young objects takes as
+  // many as make about half of a cycle.
   void young() {
-    lua_gc(L_, LUA_GCSTEP, pace_.incremental ? lua_gc(L_, LUA_GCCOUNT) / 256 + 1 : 0);
+    const int steps = pace_.incremental ? 1 + lua_gc(L_, LUA_GCCOUNT) / 2048 : 1;
+    for (int i = 0; i < steps; ++i) lua_gc(L_, LUA_GCSTEP, 0);
   }
   void full() {
     lua_gc(L_, LUA_GCCOLLECT);

@@ -33,7 +33,7 @@ class Budget : public std::enable_shared_from_this<Budget> {
   /// The same where bytes of tensors count.
   static Budget* counting() {
     Budget* b = current();
-    return b && (b->limits_.memory > 0 || b->limits_.tensors > 0) ? b : nullptr;
+    return b && b->counts() ? b : nullptr;
   }
   /// Makes it the thread's (null: none); gives the one before.
   static Budget* enter(Budget* b) { return std::exchange(entered_, b); }
@@ -63,6 +63,8 @@ class Budget : public std::enable_shared_from_this<Budget> {
 
   // ---- memory
 
+  /// Whether bytes of tensors are counted at all.
+  bool counts() const noexcept { return limits_.memory > 0 || limits_.tensors > 0; }
   /// Counts bytes of tensors; false, and nothing is counted, where a limit would be passed.
   bool take(int64_t bytes) noexcept;
   bool refuses(int64_t bytes) const noexcept;
