@@ -115,6 +115,18 @@ TEST_CASE("an interpreter that closes waits for a save in the background", "[man
   }
 }
 
+TEST_CASE("tensors that a host's script drops are found in time", "[many]") {
+  Interpreter lua;
+  must_run(lua, R"(
+    local rille = require "rille"
+    rille.memory.reset_peak()
+    local before = rille.memory.peak()
+    for i = 1, 1000 do rille.empty(1 << 20) end
+    dropped = rille.memory.peak() - before
+  )");
+  CHECK(lua.get<int64_t>("dropped") <= 64 << 20);
+}
+
 TEST_CASE("a recipe that keeps all it can is freed with its interpreter", "[many]") {
   Counted::alive = 0;
   {
