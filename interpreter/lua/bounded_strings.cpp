@@ -285,7 +285,7 @@ int nothing_but(lua_State* L) {  // nil and the message on top
 
 // load(chunk [, name, mode, env]): text, of a moderate length.
 int load(lua_State* L) {
-  const bool given = lua_type(L, 1) == LUA_TSTRING;
+  const bool given = lua_isstring(L, 1);  // a number's text, too
   const bool has_globals = lua_gettop(L) >= 4;
   if (!given) luaL_checktype(L, 1, LUA_TFUNCTION);
   const char* name = luaL_optstring(L, 2, given ? lua_tostring(L, 1) : "=(load)");

@@ -127,7 +127,8 @@ int before(lua_State* L) {
 
 // table.sort(t [, before]): the stock one, every comparison counted. Upvalue: the stock one.
 int sort(lua_State* L) {
-  if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
+  const bool compares = lua_istable(L, 1) && luaL_len(L, 1) > 1;
+  if (compares && !lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
   lua_pushcclosure(L, before, 1);
   lua_pushvalue(L, lua_upvalueindex(1));

@@ -15,7 +15,7 @@ static long resident_pages(void) {
 
 static const char recipe[] =
     "local rille = require 'rille' local w = rille.ones(64, 64, { requires_grad = true })"
-    "(w:matmul(w)):sum():backward() total = w.grad:sum():item()";
+    " w:matmul(w):sum():backward() total = w.grad:sum():item()";
 
 static int once(const char* path) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
