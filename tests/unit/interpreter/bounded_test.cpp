@@ -123,10 +123,12 @@ constexpr const char* kTables = R"lua(
   local n = 0
   local f = load(function() n = n + 1 return ({ "return ", "40 ", "+ 2" })[n] end)
   seen[#seen + 1] = f()
-  seen[#seen + 1] = tostring(select(2, load(function() error("r", 0) end)))
-  seen[#seen + 1] = tostring(select(2, load(function() return {} end)))
-  seen[#seen + 1] = tostring(select(2, load("x =")))
-  seen[#seen + 1] = tostring(select(2, load("x =", "=name")))
+  -- Under pcall: what handles the errors of the run would add a traceback to stock Lua's.
+  local function problem(...) return tostring(select(3, pcall(load, ...))) end
+  seen[#seen + 1] = problem(function() error("r", 0) end)
+  seen[#seen + 1] = problem(function() return {} end)
+  seen[#seen + 1] = problem("x =")
+  seen[#seen + 1] = problem("x =", "=name")
   error("done:" .. table.concat(seen, "\n"), 0)
 )lua";
 
