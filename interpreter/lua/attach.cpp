@@ -31,6 +31,7 @@ static_assert(alignof(Interpreter) <= alignof(lua_Number), "userdata are aligned
 void release(Interpreter& in) noexcept {
   Context* before = Context::enter(&in.context);
   in.L = nullptr;  // from here on nothing reaches into Lua
+  if (in.gate) in.gate->close();
   in.raised.reset();
   in.raised_value.reset();
   in.results.clear();
@@ -131,6 +132,7 @@ struct Attaching {
 // Not noexcept: Lua's own errors must pass, which in the C++ build of Lua are exceptions.
 void bind_caught(Interpreter& in, Attaching& a) {
   try {
+    in.gate = std::make_shared<Gate>(in);
     watch(in);
     a.bind(in);
   } catch (const std::exception& e) {

@@ -111,7 +111,7 @@ struct Interpreter {
   int runs = 0;                             // chunks that run inside one another
 
   // The thread that opens it is inside until it is closed, or until it leaves.
-  std::shared_ptr<Gate> gate = std::make_shared<Gate>(*this);
+  std::shared_ptr<Gate> gate;  // made when it opens
 };
 
 /// Lets Lua's collector follow the tensors. Called at the door, before a call reads its arguments:

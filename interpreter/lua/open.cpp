@@ -212,6 +212,7 @@ int open_body(lua_State* L) {
 }  // namespace
 
 void open_state(Interpreter& in, void (*bind)(Interpreter&)) {
+  in.gate = std::make_shared<Gate>(in);
   in.gate->enter();
   make_budget(in);
   in.L = new_state(in);

@@ -226,6 +226,8 @@ Tensor interleaved_ids(const Tensor& counts, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     const int64_t c = static_cast<int64_t>(counts.at(counts.numel() == 1 ? 0 : i));
     if (c < 0) throw arg_error("counts must not be negative, got {} at position {}", c, i + 1);
+    if (c > kMaxBytes - total)
+      throw shape_error("the counts add up to more than a tensor can hold, {}", kMaxBytes);
     total += each[static_cast<size_t>(i)] = c;
   }
   const Tensor ids = Tensor::empty({total}, DType::i64);
@@ -247,7 +249,7 @@ Tensor RepeatInterleave::compose(const Args& a) {
   if (n < 0) throw arg_error("counts must not be negative, got {}", n);
   Shape wide = x.shape(), joined = x.shape();
   wide.insert(dim + 1, n);
-  joined[dim] *= n;
+  joined[dim] = checked_numel({joined[dim], n});
   return reshape(expand(unsqueeze(x, dim + 1), wide), joined);
 }
 void RepeatInterleave::samples(SampleList& s) {

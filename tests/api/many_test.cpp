@@ -62,7 +62,9 @@ class Folder {
 
 }  // namespace
 
-// A leak of one tensor, closure or thread a life would be more than this allows.
+// A leak of one tensor, closure or thread a life would be more than this allows. A sanitizer keeps
+// what is freed for a while; it looks for leaks itself.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_CASE("interpreters that are opened and closed leave no memory behind", "[many]") {
   CHECK(growth(30, 60) < int64_t{1} << 20);
 }
@@ -70,6 +72,9 @@ TEST_CASE("interpreters that are opened and closed leave no memory behind", "[ma
 TEST_CASE("two thousand interpreters leave no memory behind", "[many][slow]") {
   CHECK(growth(200, 2000) < int64_t{2} << 20);
 }
+#else
+TEST_CASE("interpreters are opened and closed", "[many]") { CHECK(growth(5, 40) >= 0); }
+#endif
 
 TEST_CASE("an interpreter closes while its workers load", "[many]") {
   for (int i = 0; i < 5; ++i) {
