@@ -73,7 +73,7 @@ TEST_CASE("two thousand interpreters leave no memory behind", "[many][slow]") {
   CHECK(growth(200, 2000) < int64_t{2} << 20);
 }
 #else
-TEST_CASE("interpreters are opened and closed", "[many]") { CHECK(growth(5, 40) >= 0); }
+TEST_CASE("interpreters are opened and closed", "[many]") { CHECK_NOTHROW(growth(5, 40)); }
 #endif
 
 TEST_CASE("an interpreter closes while its workers load", "[many]") {
