@@ -123,11 +123,11 @@ end)
 t.test(".save writes what went well, and over nothing", function()
   local here <close> = runs.folder()
   local _, session = session_of {
-    "local a = 1", "a +* 2", "error 'no'", "for i = 1, 2 do", "a = a + i", "end",
+    "local a = 1", "a +* 2", "error 'no'", "for i = 1, 2 do", "a = a + i", "end", "a, 2 -- both",
   }
   t.eq({ feed(session, ".save " .. here.path) }, { "", true })
   local file = assert(io.open(here.path))
-  t.eq(file:read "a", "local a = 1\nfor i = 1, 2 do\na = a + i\nend\n")
+  t.eq(file:read "a", "local a = 1\nfor i = 1, 2 do\na = a + i\nend\nprint(a, 2 -- both\n)\n")
   file:close()
   t.ok(feed(session, ".save " .. here.path):find "there already")
   local _, again = session_of { ".load " .. here.path }

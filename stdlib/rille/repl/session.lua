@@ -117,6 +117,13 @@ function Session:run(chunk, silent)
   return true
 end
 
+-- An input as a script may have it: a value that is only looked at is printed there.
+local function as_statement(text)
+  if load(text, "=input", "t") then return text end
+  local values = text:gsub(";%s*$", "")
+  return "print(" .. values .. (values:find("--", 1, true) and "\n)" or ")")
+end
+
 -- Takes one more line. "more" where the input is not complete; else whether all went well.
 function Session:feed(line)
   local text = self.buffer and self.buffer .. "\n" .. line or line
@@ -129,7 +136,7 @@ function Session:feed(line)
   local chunk, problem, incomplete = self:compile(text)
   if chunk then
     local good = self:run(chunk, text:find ";%s*$" ~= nil)
-    if good then self.kept[#self.kept + 1] = text end
+    if good then self.kept[#self.kept + 1] = as_statement(text) end
     return good
   end
   if incomplete then
