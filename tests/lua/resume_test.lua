@@ -142,7 +142,9 @@ for _, async in ipairs { false, true } do
     local status, said = quietly(interrupted(out.path, how), { "--out", out.path })
     t.eq(status, 0)
     local _, warnings = said:gsub("warning: cannot [^\n]*; training goes on\n", "")
-    t.ok(warnings == 4 or async and warnings == 5, warnings) -- the save before may still be writing
+    -- What is still being written when the folder goes or comes back may end either way.
+    local slack = async and 1 or 0
+    t.ok(warnings >= 4 - slack and warnings <= 4 + slack, warnings)
     t.ok(final(out.path) == final(whole.path))
   end)
   t.test("saves that fail" .. name .. " end the run else, and the last one always does", function()
