@@ -121,7 +121,8 @@ std::string comparable(std::string text) {
   text = std::regex_replace(text, in_use, "$1 #");
   text = std::regex_replace(text, held, "");
   // Where the clock catches a script is chance.
-  static const std::regex over("attack:[0-9]+: ([a-z0-9_.]+: )?((the run has used|stopped by).*)");
+  static const std::regex over(
+      "attack:[0-9]+: ([A-Za-z0-9_.]+: )?((the run has used|stopped by).*)");
   const std::string line = text.substr(0, std::min<size_t>(text.find('\n'), 200));
   std::smatch found;
   if (std::regex_match(line, found, over)) return found[2];
