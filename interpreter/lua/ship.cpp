@@ -236,6 +236,17 @@ class Packer {
 // ---- rebuilding: Lua may raise anywhere here, so nothing here owns anything
 // -----------------------
 
+// A handle of the receiver's own: several threads may open one parcel, and what hangs on a handle
+// (gradients, what it is a view of) is one thread's. False for want of memory.
+bool fill_apart(Interpreter& in, Box* box, const Tensor& t) noexcept {
+  try {
+    fill(in, box, autograd::detach(t));
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 void push_item(lua_State* L, Interpreter& in, int made, const Parcel::Item& item) {
   if (const auto* b = std::get_if<bool>(&item)) {
     lua_pushboolean(L, *b);
@@ -246,8 +257,7 @@ void push_item(lua_State* L, Interpreter& in, int made, const Parcel::Item& item
   } else if (const auto* s = std::get_if<std::string>(&item)) {
     lua_pushlstring(L, s->data(), s->size());
   } else if (const auto* t = std::get_if<Tensor>(&item)) {
-    Box* box = push_tensor_box(L, in);
-    fill(in, box, *t);
+    if (!fill_apart(in, push_tensor_box(L, in), *t)) luaL_error(L, "out of memory");
   } else if (const auto* r = std::get_if<Parcel::Ref>(&item)) {
     lua_rawgeti(L, made, static_cast<lua_Integer>(r->node) + 1);
   } else {
