@@ -45,6 +45,7 @@ void end_early(const Budget* budget) {
 int threads() { return 1; }
 void set_threads(int) {}
 void parallel_for(int64_t n, int64_t grain, Body body) {
+  if (n <= 0) return;
   Budget* budget = ending_budget();
   run_pieces(0, n, std::max<int64_t>(1, grain), budget, body);
   end_early(budget);
