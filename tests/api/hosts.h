@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "rille/interpreter.hpp"
+#include "api/thrown.h"
 
 namespace rille::test {
 
@@ -18,17 +18,6 @@ inline Error error_of_run(Interpreter& lua, const std::string& code) {
   const Result<void> result = lua.run_string(code, "test");
   if (result) FAIL("no error was raised");
   return result.error();
-}
-
-template <class F>
-Error thrown_by(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e;
-  }
-  FAIL("no error was raised");
-  return Error(ErrorKind::internal, "", "");
 }
 
 /// Counts how many copies of it live, and how many ever did.

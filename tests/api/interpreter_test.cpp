@@ -84,27 +84,27 @@ TEST_CASE("a table can be walked as a Value", "[interpreter]") {
 TEST_CASE("values of the wrong kind are errors that say what came", "[interpreter]") {
   Interpreter lua;
   must_run(lua, "text, list, frac, big = 'x', { 1, 'b' }, 1.5, 300");
-  Error e = thrown_by([&] { lua.get<double>("text"); });
+  Error e = refused([&] { lua.get<double>("text"); });
   CHECK(e.code == "E_TYPE");
   CHECK(e.message == "'text' must be a number, got a string");
-  e = thrown_by([&] { lua.get<std::vector<int>>("list"); });
+  e = refused([&] { lua.get<std::vector<int>>("list"); });
   CHECK(e.message == "position 2 of 'list' must be an integer, got a string");
-  CHECK(thrown_by([&] { lua.get<int>("frac"); }).code == "E_TYPE");
-  CHECK(thrown_by([&] { lua.get<uint8_t>("big"); }).code == "E_ARG");
-  CHECK(thrown_by([&] { lua.get<Tensor>("missing"); }).code == "E_TYPE");
-  CHECK(thrown_by([&] { lua.set("x", std::numeric_limits<uint64_t>::max()); }).code == "E_ARG");
-  CHECK(thrown_by([&] { lua.function<int(int)>("missing"); }).code == "E_TYPE");
+  CHECK(refused([&] { lua.get<int>("frac"); }).code == "E_TYPE");
+  CHECK(refused([&] { lua.get<uint8_t>("big"); }).code == "E_ARG");
+  CHECK(refused([&] { lua.get<Tensor>("missing"); }).code == "E_TYPE");
+  CHECK(refused([&] { lua.set("x", std::numeric_limits<uint64_t>::max()); }).code == "E_ARG");
+  CHECK(refused([&] { lua.function<int(int)>("missing"); }).code == "E_TYPE");
   must_run(lua, "co = coroutine.create(print) odd = { [2.5] = 1 } deep = {} deep[1] = deep");
-  CHECK(thrown_by([&] { lua.get("co"); }).code == "E_TYPE");
-  CHECK(thrown_by([&] { lua.get("odd"); }).code == "E_TYPE");
-  CHECK(thrown_by([&] { lua.get("deep"); }).code == "E_ARG");
+  CHECK(refused([&] { lua.get("co"); }).code == "E_TYPE");
+  CHECK(refused([&] { lua.get("odd"); }).code == "E_TYPE");
+  CHECK(refused([&] { lua.get("deep"); }).code == "E_ARG");
   Value tower;
   for (int i = 0; i < 1000; ++i) {
     Table t;
     t.list.push_back(std::move(tower));
     tower = std::move(t);
   }
-  CHECK(thrown_by([&] { lua.set("tower", tower); }).code == "E_ARG");
+  CHECK(refused([&] { lua.set("tower", tower); }).code == "E_ARG");
 }
 
 TEST_CASE("dotted names make tables and find what is in them", "[interpreter]") {
@@ -117,11 +117,11 @@ TEST_CASE("dotted names make tables and find what is in them", "[interpreter]") 
   CHECK(lua.call("game.score", 2, 5).value().as<int>() == 10);
   CHECK(lua.get("nothing.at.all").is_nil());
   lua.set("number", 1);
-  CHECK(thrown_by([&] { lua.set("number.x", 1); }).code == "E_TYPE");
+  CHECK(refused([&] { lua.set("number.x", 1); }).code == "E_TYPE");
   must_run(lua, "engine = require 'rille'");
-  CHECK(thrown_by([&] { lua.set("engine.of_mine", 1); }).code == "E_ARG");  // a read-only table
+  CHECK(refused([&] { lua.set("engine.of_mine", 1); }).code == "E_ARG");  // a read-only table
   for (const char* bad : {"", ".", "a.", ".a", "a..b"})
-    CHECK(thrown_by([&] { lua.set(bad, 1); }).code == "E_ARG");
+    CHECK(refused([&] { lua.set(bad, 1); }).code == "E_ARG");
 }
 
 namespace {
@@ -214,7 +214,7 @@ TEST_CASE("scripts' functions are C++ functions", "[interpreter]") {
   const auto twice_of = lua.function<Tensor(Tensor)>("double");
   CHECK(twice_of(Tensor::of({1, 2})).to_vector<double>() == std::vector<double>{2, 4});
   lua.function<void()>("nothing")();
-  CHECK(thrown_by([&] { lua.function<int()>("nothing")(); }).message ==
+  CHECK(refused([&] { lua.function<int()>("nothing")(); }).message ==
         "result 1 must be an integer, got nil");
   const auto add2 = lua.call("make", 2).value().as<std::function<int(int)>>();
   CHECK(add2(40) == 42);
@@ -290,9 +290,9 @@ TEST_CASE("output goes to the host that wants it", "[interpreter]") {
 }
 
 TEST_CASE("options that make no sense are refused", "[interpreter]") {
-  CHECK(thrown_by([] { Interpreter lua({.memory_limit = -1}); }).code == "E_ARG");
-  CHECK(thrown_by([] { Interpreter lua({.time_limit = -0.5}); }).code == "E_ARG");
-  CHECK(thrown_by([] { Interpreter lua({.threads = -2}); }).code == "E_ARG");
+  CHECK(refused([] { Interpreter lua({.memory_limit = -1}); }).code == "E_ARG");
+  CHECK(refused([] { Interpreter lua({.time_limit = -0.5}); }).code == "E_ARG");
+  CHECK(refused([] { Interpreter lua({.threads = -2}); }).code == "E_ARG");
 }
 
 TEST_CASE("the same seed gives the same numbers, another others", "[interpreter]") {

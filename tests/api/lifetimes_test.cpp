@@ -51,12 +51,12 @@ TEST_CASE("hooks and backwards in Lua work for the host, and end with the interp
     hooked.backward({.retain_graph = true});
     CHECK(w.grad().to_vector<double>() == std::vector<double>{30, 30});
     const Tensor failing = lua.get<Tensor>("failing");
-    const Error e = thrown_by([&] { failing.backward(); });
+    const Error e = refused([&] { failing.backward(); });
     CHECK(e.code == "E_LUA");
     CHECK(e.message.find("in the hook") != std::string::npos);
   }
-  CHECK(thrown_by([&] { hooked.backward(); }).code == "E_CLOSED");
-  CHECK(thrown_by([&] { own.backward(); }).code == "E_CLOSED");
+  CHECK(refused([&] { hooked.backward(); }).code == "E_CLOSED");
+  CHECK(refused([&] { own.backward(); }).code == "E_CLOSED");
   CHECK(own.item<double>() == 4);
 }
 
@@ -70,17 +70,17 @@ TEST_CASE("functions of a closed interpreter are errors, also when let go late",
     table = lua.get("t");
     CHECK(f(1) == 2);
   }
-  CHECK(thrown_by([&] { f(1); }).code == "E_CLOSED");
-  CHECK(thrown_by([&] { table["f"].as<Function>()(1); }).code == "E_CLOSED");
+  CHECK(refused([&] { f(1); }).code == "E_CLOSED");
+  CHECK(refused([&] { table["f"].as<Function>()(1); }).code == "E_CLOSED");
   Interpreter other;
-  CHECK(thrown_by([&] { other.set("t", table); }).code == "E_ARG");
+  CHECK(refused([&] { other.set("t", table); }).code == "E_ARG");
 }
 
 TEST_CASE("functions do not cross between interpreters", "[lifetimes]") {
   Interpreter a, b;
   must_run(a, "function f() return 1 end");
   const Value f = a.get("f");
-  CHECK(thrown_by([&] { b.set("f", f); }).code == "E_ARG");
+  CHECK(refused([&] { b.set("f", f); }).code == "E_ARG");
   b.bind("f", [f = f.as<std::function<int()>>()] { return f(); });
   CHECK(b.call("f").value().as<int>() == 1);
   const Function host = make_function([](int n) { return n + 1; });
@@ -115,7 +115,7 @@ TEST_CASE("what was bound is destroyed when nothing can call it", "[lifetimes]")
 TEST_CASE("close ends it at once, but not from inside", "[lifetimes]") {
   Interpreter lua;
   std::string code;
-  lua.bind("close", [&] { code = thrown_by([&] { lua.close(); }).code; });
+  lua.bind("close", [&] { code = refused([&] { lua.close(); }).code; });
   must_run(lua, "close() x = 1");
   CHECK(code == "E_BUSY");
   CHECK(lua.get<int>("x") == 1);
@@ -123,7 +123,7 @@ TEST_CASE("close ends it at once, but not from inside", "[lifetimes]") {
   lua.close();
   CHECK(lua.run_string("x = 2").error().code == "E_CLOSED");
   CHECK(lua.call("print").error().code == "E_CLOSED");
-  CHECK(thrown_by([&] { lua.get("x"); }).code == "E_CLOSED");
+  CHECK(refused([&] { lua.get("x"); }).code == "E_CLOSED");
   lua.interrupt();
   Interpreter moved = std::move(lua);
   CHECK(lua.run_string("x = 2").error().code == "E_CLOSED");  // NOLINT: what is left of it
