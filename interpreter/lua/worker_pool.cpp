@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "core/fail.h"
+#include "core/references.h"
 #include "core/threads.h"
 #include "interpreter/lua/limits.h"
 #include "interpreter/lua/open.h"
@@ -256,6 +257,7 @@ WorkerPool::WorkerPool(int count, WorkerPlan plan) : shared_(std::make_unique<Sh
     start->shared->work(start->number);
     return nullptr;
   };
+  share_references();
   shared_->plan = std::move(plan);
   shared_->threads.reserve(static_cast<size_t>(count));
   // A new thread inherits the mask: signals are for the script's own thread.

@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "core/budget.h"
+#include "core/references.h"
 
 namespace rille {
 namespace {
@@ -65,6 +66,7 @@ void parallel_for(int64_t n, int64_t grain, Body body) {
     run_pieces(0, n, grain, budget, body);
     return end_early(budget);
   }
+  const SharedReferences team_holds_tensors;
   std::exception_ptr failure;
 #pragma omp parallel num_threads(team)
   {

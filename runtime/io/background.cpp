@@ -3,6 +3,8 @@
 #include <csignal>
 #include <utility>
 
+#include "core/references.h"
+
 namespace rille::io {
 namespace {
 
@@ -31,6 +33,7 @@ Background::~Background() {
 void Background::start(std::function<void()> work) {
   wait();
   ended_ = false;
+  share_references();
   const SignalsBlocked blocked;
   thread_ = std::thread([this, work = std::move(work)] {
     try {
