@@ -92,4 +92,5 @@ if [ "$(id -u)" != 0 ]; then
 fi
 says 1 'save.keep must be 2 or more' recipe --out k --set save.keep=1
 says 1 "save.on_error must be 'stop' or 'continue', got no" recipe --out k --set save.on_error=no
+says 1 'save.grace must be a number of seconds above 0, got 0' recipe --out k --set save.grace=0
 echo done

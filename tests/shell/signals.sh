@@ -47,15 +47,33 @@ status=0
 wait $pid || status=$?
 [ $status = 130 ] || fail "status $status, not 130, after the second SIGINT"
 
+# terminated FILE FLAG...: a recipe gets SIGTERM once FILE of its folder `run` is there; what it
+# printed stays in the file `said`.
+terminated() {
+  awaited=$1
+  shift
+  "$RILLE" tiny.lua --steps 1000000 --out run "$@" >out 2>said &
+  pid=$!
+  wait_for "run/$awaited"
+  kill -TERM $pid
+  status=0
+  wait $pid || status=$?
+  [ $status = 143 ] || fail "status $status, not 143, of a recipe after SIGTERM" said
+}
+
 # A recipe saves its state, and goes on from there.
 cp "$SOURCE/tests/support/tiny_recipe.lua" tiny.lua
-"$RILLE" tiny.lua --steps 100000 --out run >out 2>said &
-pid=$!
-wait_for run/metrics.jsonl
-kill -TERM $pid
-status=0
-wait $pid || status=$?
-[ $status = 143 ] || fail "status $status, not 143, of a recipe after SIGTERM" said
+terminated metrics.jsonl
 test -f run/checkpoints/last.safetensors
 ls -a run/checkpoints | grep -q '\.tmp$' && fail "a temporary is left"
 says 0 'resumed at step' "$RILLE" tiny.lua --resume run --steps 5 --out again
+
+# It does so where there is time for it: as much as the last save took.
+sed -i 's/^  name = /  save = { every = 20, grace = 60.0, keep = 2 },\n&/' tiny.lua
+rm -r run
+terminated checkpoints/last.safetensors
+grep -q '; saved run/' said || fail "a minute is enough for a save" said
+rm -r run
+terminated checkpoints/last.safetensors --set save.grace=1e-9
+grep -q 'not saved: that took .* s and save.grace is 1e-09 s' said || fail "it had no time" said
+says 0 'resumed at step' "$RILLE" tiny.lua --resume run --steps 100 --set save.grace=1 --out more

@@ -19,7 +19,7 @@ local fields = {
 local required = { "name", "setup", "batches", "loss" }
 
 local inner = {
-  evaluate = { "every", "batches" }, save = { "every", "keep", "async", "on_error" },
+  evaluate = { "every", "batches" }, save = { "every", "keep", "async", "on_error", "grace" },
   log = { "every" },
   on = { "step", "epoch", "evaluate", "save" },
 }
@@ -44,6 +44,11 @@ local function check_inner(name, given)
   local policy = name == "save" and given.on_error
   if policy and policy ~= "stop" and policy ~= "continue" then
     fail.argument("recipe", "save.on_error must be 'stop' or 'continue', got %s", tostring(policy))
+  end
+  local grace = name == "save" and given.grace
+  if grace and (type(grace) ~= "number" or not (grace > 0)) then
+    fail.argument("recipe", "save.grace must be a number of seconds above 0, got %s",
+      tostring(grace))
   end
 end
 

@@ -58,15 +58,28 @@ end
 local function tell_saved(run, wait, must)
   if not run.folder then return end
   local step, path = write(run, must, "finished", wait)
-  if step then call(run, "save", path, step) end
+  if not step then return end
+  run.save_took = native.clock() - run.save_began
+  call(run, "save", path, step)
 end
 
 local function save(run, step, must)
   if not run.folder then return nil end
   tell_saved(run, true)
   run.saved = step
+  run.save_began = native.clock()
   local path = write(run, must, "save", run, step)
-  if path then call(run, "save", path, step) end
+  if not path then return end
+  run.save_took = native.clock() - run.save_began
+  call(run, "save", path, step)
+end
+
+-- Whether a save would end before a scheduler that has sent SIGTERM kills. It has sent it in this
+-- step or later; a save takes as long as the one before.
+local function has_time(run, signal)
+  local s = run.fields.save
+  if signal ~= "SIGTERM" or not s or not s.grace or not run.save_took then return true end
+  return native.clock() - run.step_began + run.save_took < s.grace
 end
 
 local function record(run, values)
@@ -102,15 +115,22 @@ local function evaluate_now(run, step, loss)
 end
 
 local function stop_for(run, signal, step)
-  if run.folder and run.saved ~= step then save(run, step, true) end
-  tell_saved(run, true, true)
+  local saved = ""
+  if run.folder and has_time(run, signal) then
+    if run.saved ~= step then save(run, step, true) end
+    tell_saved(run, true, true)
+    saved = "; saved " .. run.folder.checkpoints:path(step)
+  elseif run.folder then
+    saved = ("; not saved: that took %.3g s and save.grace is %g s"):format(
+      run.save_took, run.fields.save.grace)
+  end
   run.bar:close()
-  local saved = run.folder and "; saved " .. run.folder.checkpoints:path(step) or ""
   io.stderr:write(("stopped by %s after step %d%s\n"):format(signal, step, saved))
   return exit_status[signal] or 130
 end
 
 local function one(run, step)
+  run.step_began = native.clock()
   run.lr = run.self.optimizer.groups[1].lr
   local loss, units, norm = train_step(run)
   run.units = run.units + units
