@@ -10,6 +10,7 @@
 #include "interpreter/lua/libraries.h"
 #include "interpreter/lua/open.h"
 #include "interpreter/lua/random_state.h"
+#include "interpreter/lua/start.h"
 
 namespace rille::lua {
 
@@ -95,25 +96,14 @@ int install_prelude(lua_State* L) {
   return 0;
 }
 
-void set_natives(lua_State* L, Interpreter& in) {
+void add_install_prelude(lua_State* L, Interpreter& in) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   luaL_getsubtable(L, -1, "rille.native");
-  lua_pushlightuserdata(L, &in);
-  lua_pushcclosure(L, raise_from_table, 1);
-  lua_setfield(L, -2, "raise");
   lua_pushlightuserdata(L, &in);
   lua_pushboolean(L, 0);
   lua_pushcclosure(L, install_prelude, 2);
   lua_setfield(L, -2, "install_prelude");
   lua_pop(L, 2);
-}
-
-void watch(Interpreter& in) {
-  in.context.where = [&in] { return user_site(in.running); };
-  in.context.reclaim = [&in] {
-    const KeptModes kept(in);
-    collect(in.running);
-  };
 }
 
 lua_State* main_thread(lua_State* L) {
@@ -152,19 +142,13 @@ int attach_body(lua_State* L) {
   remember_interpreter(L, in);
   make_error_metatable(L);
   find_random_state(L);
-  set_natives(L, in);
+  add_raise(L, in);
+  add_install_prelude(L, in);
   preload_embedded(L);
   bind_caught(in, a);
   if (a.problem[0]) return luaL_error(L, "rille: %s", a.problem);
   lua_settop(L, 0);
-  lua_getglobal(L, "require");
-  lua_pushliteral(L, "rille.prelude");
-  lua_call(L, 1, 1);
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  lua_getfield(L, -1, "rille");
-  lua_pushvalue(L, -3);
-  lua_pushvalue(L, -2);
-  lua_call(L, 1, 0);
+  run_prelude(L);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &kTableKey);
   in.L = in.running = main_thread(L);

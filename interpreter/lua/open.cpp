@@ -14,6 +14,7 @@
 #include "interpreter/lua/limits.h"
 #include "interpreter/lua/run.h"
 #include "interpreter/lua/sandbox.h"
+#include "interpreter/lua/start.h"
 
 namespace rille::lua {
 
@@ -184,12 +185,7 @@ int open_body(lua_State* L) {
   remember_interpreter(L, in);
   make_error_metatable(L);
   open_libraries(in);
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  luaL_getsubtable(L, -1, "rille.native");
-  lua_pushlightuserdata(L, &in);
-  lua_pushcclosure(L, raise_from_table, 1);
-  lua_setfield(L, -2, "raise");
-  lua_settop(L, 0);
+  add_raise(L, in);
   lua_gc(L, LUA_GCGEN, 0, 0);
   try {
     opening.bind(in);
@@ -198,13 +194,7 @@ int open_body(lua_State* L) {
     return 0;
   }
   lua_settop(L, 0);
-  lua_getglobal(L, "require");
-  lua_pushliteral(L, "rille.prelude");
-  lua_call(L, 1, 1);
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  lua_getfield(L, -1, "rille");
-  lua_remove(L, -2);
-  lua_call(L, 1, 0);
+  run_prelude(L);
   if (in.policy.sandbox || in.policy.limited()) separate_globals(in);
   return 0;
 }
@@ -219,11 +209,7 @@ void open_state(Interpreter& in, void (*bind)(Interpreter&)) {
   if (!in.L) throw std::bad_alloc();
   in.running = in.L;
   if (in.stress.collect) in.pace.quantum = 0;
-  in.context.where = [&in] { return user_site(in.running); };
-  in.context.reclaim = [&in] {
-    const KeptModes kept(in);
-    collect(in.running);
-  };
+  watch(in);
   lua_State* L = in.L;
   Opening opening{&in, bind, nullptr};
   lua_pushcfunction(L, open_body);
