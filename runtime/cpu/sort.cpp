@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/budget.h"
 #include "core/threads.h"
 #include "cpu/sort_keys.h"
 
@@ -81,6 +82,7 @@ void each_line(const Tensor& x, int dim, bool descending, F&& body) {
       for (int64_t line = first; line < last; ++line) {
         const int64_t valid = make_items<Item, A>(x.dtype(), element_at(x, l.start(line)), l.inner,
                                                   l.n, descending, items.data());
+        end_if_over();
         body(line, items.data(), room.data(), valid);
       }
     });
@@ -106,6 +108,7 @@ struct Writer {
     int64_t* ids = ids_.data_as<int64_t>() + at;
     for (int64_t i = 0; i < to_.n; ++i) ids[i * step] = items[i].at();
     if (!values_) return;
+    end_if_over();
     const char* from = element_at(x_, from_.start(line));
     char* to = element_of(*values_, at);
     switch (size_of(x_.dtype())) {
@@ -156,6 +159,7 @@ void sort(const Tensor& x, int dim, bool descending, Tensor* values, Tensor& ids
   const Writer w(x, dim, n, values, ids);
   each_line(x, dim, descending, [&](int64_t line, auto* items, auto* room, int64_t) {
     sort_items(items, room, n);
+    end_if_over();
     w.put(line, items);
   });
 }
