@@ -59,9 +59,13 @@ class Loop {
         abandon_(std::move(abandon)),
         editor_([this](std::string_view text) { return completions(text); }, history_path()) {}
 
-  /// `first` is a line as if typed; may be empty.
-  void run(const std::string& first) {
-    if (!first.empty() && feed(first) == "over") return;
+  /// `first` are inputs as if typed.
+  void run(const std::vector<std::string>& first) {
+    for (const std::string& input : first) {
+      const std::string came = feed(input);
+      if (came == "over") return;
+      if (came == "more") input_ = input;
+    }
     for (std::string line; in_.signal != SIGTERM;) {
       std::fflush(stdout);
       switch (editor_.read(input_.empty() ? "> " : ">> ", line)) {
@@ -114,11 +118,14 @@ class Loop {
   LineEditor editor_;
 };
 
-// native.read_lines(feed, complete, abandon[, first]): until the user leaves
+// native.read_lines(feed, complete, abandon, first): until the user leaves
 void read_lines(Call& c) {
   Loop loop(c.interpreter(), c.function(1, "feed"), c.function(2, "complete"),
             c.function(3, "abandon"));
-  loop.run(c.has(4) ? c.string(4, "first") : std::string());
+  std::vector<std::string> first;
+  const Value given = c.value(4);
+  for (const Value& v : given.table()->list) first.push_back(*v.get<std::string>());
+  loop.run(first);
 }
 
 void bind_shell(Interpreter& in) {
@@ -130,21 +137,28 @@ void bind_shell(Interpreter& in) {
 
 }  // namespace
 
+int explore(const Words& chunks, const Words& words) {
+  std::setlocale(LC_CTYPE, "");
+  Session session({}, bind_shell);
+  fmt::print("rille {}, {}, {} thread{}; .help lists what the shell knows\n", version(),
+             lua::lua_version(), threads(), threads() == 1 ? "" : "s");
+  Words given{std::to_string(chunks.size())};
+  given.insert(given.end(), chunks.begin(), chunks.end());
+  given.insert(given.end(), words.begin(), words.end());
+  const lua::Outcome out =
+      lua::run_text(session.interpreter(), "require 'rille.repl' (...)", "=(repl)", given);
+  if (!out.error.empty()) fmt::print(stderr, "{}\n", out.error);
+  const int signal = session.interpreter().signal;
+  return signal ? 128 + signal : out.status;
+}
+
 int repl_command(const Words& words) {
   if (words.size() > 1 || (!words.empty() && words[0].starts_with("-"))) {
     fmt::print(stderr, "usage: rille repl [FILE]\n");
     return 2;
   }
   if (isatty(STDIN_FILENO) == 0) return run_command(words.empty() ? Words{"-"} : words);
-  std::setlocale(LC_CTYPE, "");
-  Session session({}, bind_shell);
-  fmt::print("rille {}, {}, {} thread{}; .help lists what the shell knows\n", version(),
-             lua::lua_version(), threads(), threads() == 1 ? "" : "s");
-  const lua::Outcome out =
-      lua::run_text(session.interpreter(), "require 'rille.repl' (...)", "=(repl)", words);
-  if (!out.error.empty()) fmt::print(stderr, "{}\n", out.error);
-  const int signal = session.interpreter().signal;
-  return signal ? 128 + signal : out.status;
+  return explore({}, words);
 }
 
 }  // namespace rille::shell

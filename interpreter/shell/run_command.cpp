@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -8,7 +9,7 @@
 
 #include "interpreter/lua/open.h"
 #include "interpreter/shell/commands.h"
-#include "interpreter/shell/policy_words.h"
+#include "interpreter/shell/run_options.h"
 #include "interpreter/shell/session.h"
 
 namespace rille::shell {
@@ -50,17 +51,26 @@ int run_text(const std::string& text, const std::string& chunk, const Words& wor
 int run_command(const Words& given) {
   Words words = given;
   std::string problem;
-  const auto policy = take_policy(words, problem);
-  if (!policy) {
+  const auto options = take_options(words, problem);
+  if (!options) {
     fmt::print(stderr, "rille: {}\n", problem);
     return 2;
   }
+  const bool only_modules = words.empty() && !options->modules.empty();
+  if ((options->explore || only_modules) && isatty(STDIN_FILENO) != 0)
+    return explore(options->modules, words);
+  if (only_modules || (words.empty() && options->explore)) words = {"-"};
   if (words.empty() || (words[0] == "-e" && words.size() < 2)) {
     fmt::print(stderr,
                "usage: rille run FILE [flags], rille run -e CODE [words] or rille run - [words]\n");
     return 2;
   }
-  Session session(*policy);
+  Session session(options->policy);
+  for (const std::string& chunk : options->modules) {
+    const Interruptible now(session.interpreter());
+    const auto out = lua::run_text(session.interpreter(), chunk, "=(command line)", {});
+    if (out.status != 0) return finish(session, out);
+  }
   return finish(session, run_words(session.interpreter(), words));
 }
 

@@ -32,7 +32,12 @@ constexpr Command kCommands[] = {
      "recipe is carried out; rille run FILE --help lists its flags. The first SIGINT or SIGTERM\n"
      "stops a script with an error (a recipe saves first), the second ends the program.\n"
      "\n"
-     "Options, before FILE, for scripts of strangers (docs/sandbox.md):\n"
+     "Options, before FILE:\n"
+     "  -l NAME, -l GLOBAL=NAME  require a module and make it a global, as `lua` does\n"
+     "  -i                       the interactive shell afterwards; the script's locals are its "
+     "own\n"
+     "\n"
+     "For scripts of strangers (docs/sandbox.md):\n"
      "  --sandbox                no files, processes, environment or addresses\n"
      "  --max-instructions N     Lua instructions\n"
      "  --max-seconds S          time\n"
@@ -91,7 +96,8 @@ int help(const Words& words) {
 
 // A word that is no command is a script, unless it only looks like a command.
 bool names_a_script(const std::string& word) {
-  return word == "-" || word == "-e" || word.find('.') != word.npos || word.find('/') != word.npos;
+  return word == "-" || word == "-e" || word == "-i" || word == "-l" ||
+         word.find('.') != word.npos || word.find('/') != word.npos;
 }
 
 int no_such_command(const std::string& word) {

@@ -103,6 +103,21 @@ t.test("errors are told, and leave modes as they were", function()
   t.ok(not said:find "rille.repl", said)
 end)
 
+t.test(".who lists the session's locals, and those alone", function()
+  local said = session_of {
+    "local t, list = require('rille').ones(2, 3), { 1 }", "local word <const> = 'a'", ".who",
+  }
+  t.eq(said[3], '  list             table\n  t                f32[2, 3]\n  word             "a"\n')
+end)
+
+t.test("$ runs a program, and says how it ended where that was no success", function()
+  local _, session = session_of {}
+  t.eq(session:feed "$ exit 0", true)
+  local said, good = feed(session, "$ exit 3")
+  t.ok(said:find "status 3", said)
+  t.eq(good, false)
+end)
+
 t.test(".source gives the lines back that were typed, or a file's", function()
   local _, session = session_of { "local function twice(x)", "  return 2 * x", "end" }
   t.eq((feed(session, ".source twice")),
@@ -137,7 +152,7 @@ end)
 t.test(".tensors tells what is alive", function()
   local _, session = session_of { "rille = require 'rille'", "local x = rille.zeros(31, 977)" }
   local said = feed(session, ".tensors")
-  t.ok(said:find("1 x f32{ 31, 977 }", 1, true), said)
+  t.ok(said:find("1 x f32[31, 977]", 1, true), said)
 end)
 
 t.test("an expression is a list of expressions, with comments", function()

@@ -17,6 +17,16 @@ says 0 '^no mark$' "$RILLE" run mark.lua
 : >empty.lua
 "$RILLE" run empty.lua
 
+# Modules as globals, and no shell where there is no terminal.
+echo 'return { name = "a module" }' >own.lua
+says 0 '^a module$' "$RILLE" -l own -e 'print(own.name)'
+says 0 '^a module	x$' "$RILLE" run -l other=own -i -e 'print(other.name, ...)' x </dev/null
+says 0 '^a module$' sh -c "echo 'print(own.name)' | '$RILLE' -l own"
+says 1 "module 'missing' not found" "$RILLE" -l missing -e 'print "not this"'
+says 2 '-l needs the name of a module' "$RILLE" -l
+says 2 'not with --sandbox or limits' "$RILLE" run --sandbox -l own -e 'print(1)'
+says 2 "did you mean '-e'" "$RILLE" run -ee 'print(1)'
+
 says 1 'boom' "$RILLE" -e 'error "boom"'
 says 1 'stack traceback' "$RILLE" -e 'error "boom"'
 says 1 "in.lua:1: unexpected symbol near '='" sh -c "echo 'x = = 1' >in.lua; $RILLE run in.lua"

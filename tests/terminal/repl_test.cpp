@@ -119,6 +119,15 @@ TEST_CASE("shell: errors, help, and the way out", "[terminal]") {
   CHECK(shell.terminal.status() == 0);
 }
 
+TEST_CASE("shell: after a script, with its locals, its words and modules", "[terminal]") {
+  const TempDir folder;
+  std::ofstream(folder / "script.lua") << "local mine = ...\nprint 'it ran'\nreturn mine .. '!'\n";
+  Shell shell({RILLE_PROGRAM, "-l", "tensors=rille", "-i", folder / "script.lua", "word"});
+  shell.says("mine, arg[1], _1", "\"word\"\t\"word\"\t\"word!\"");
+  shell.says("tensors.ones(2)", "f32[2]");
+  CHECK(shell.leave() == 0);
+}
+
 TEST_CASE("shell: a signal that ends programs ends it", "[terminal]") {
   Shell shell;
   shell.terminal.type("os.execute('kill -TERM $PPID')\n");

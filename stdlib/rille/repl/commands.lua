@@ -30,7 +30,7 @@ command("help", "[NAME]", "this list, or what an op does and takes; also ?NAME",
   print [[
   An expression's value is shown; a ; at the end of the input silences it. _1 _2 _3 are the last
   three values. Locals stay. Tab completes names, fields, options and, in a string, files. Ctrl-C
-  stops what runs, Ctrl-D leaves.]]
+  stops what runs, Ctrl-D leaves. $ CMD runs a program of the system.]]
   return true
 end)
 
@@ -77,12 +77,30 @@ command("memory", "", "what tensors and Lua hold", function()
   return true
 end)
 
+-- As errors name a tensor: "f32[2, 3]".
+local function type_text(dtype, shape)
+  return ("%s[%s]"):format(dtype, table.concat(shape, ", "))
+end
+
 command("tensors", "", "what is alive, the largest first", function()
   local most = 20
   for k, held in ipairs(rille.memory.snapshot()) do
     if k > most then return print "  ..." end
-    print(("  %10s  %5d x %s%s%s"):format(bytes_text(held.bytes), held.count, held.dtype,
-      show.value(held.shape), held.gradient and "  gradients" or ""))
+    print(("  %10s  %5d x %s%s"):format(bytes_text(held.bytes), held.count,
+      type_text(held.dtype, held.shape), held.gradient and "  gradients" or ""))
+  end
+  return true
+end)
+
+command("who", "", "the session's locals", function(session)
+  local names = {}
+  for name in pairs(session.declared) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local value = session.env[name]
+    local shown = native.is_tensor(value) and type_text(value.dtype, value:shape())
+      or type(value) == "table" and "table" or show.value(value)
+    print(("  %-16s %s"):format(name, (shown:gsub("\n.*", " ..."))))
   end
   return true
 end)
@@ -143,12 +161,22 @@ command("quit", "", "leave; also Ctrl-D", function(session)
   return true
 end)
 
+-- `$ CMD`: a program of the system, with the session's terminal.
+commands["$"] = function(_, text)
+  io.stdout:flush()
+  local good, how, status = os.execute(text)
+  if good then return true end
+  return show.complain(("%s %d"):format(how == "signal" and "ended by signal" or "status", status))
+end
+
 -- Whether a line is for these: `.5 + x` is not.
 local function parse(line)
   local name, rest = line:match "^%s*%.(%a+)%s*(.-)%s*$"
   if name then return name, rest end
   rest = line:match "^%s*%?%s*([%w_.]*)%s*$"
   if rest then return "help", rest end
+  rest = line:match "^%s*%$%s*(%S.-)%s*$"
+  if rest then return "$", rest end
 end
 
 local function run(session, name, rest)

@@ -1,15 +1,28 @@
 -- The interactive shell: a native reads lines and hands them to the session, asks what a word may
--- become, and comes back where the user leaves. A file is loaded first.
+-- become, and comes back where the user leaves.
 local native = require "rille.native"
 local Session = require "rille.repl.session"
 local complete = require "rille.repl.complete"
 
-return function(path)
+-- After `count` come as many inputs that are taken first, and then, as `rille run` has them, a
+-- script, or -e and a chunk, with the words for it.
+return function(count, ...)
+  local words = { ... }
+  count = math.tointeger(tonumber(count))
+  local first = table.move(words, 1, count, 1, {})
+  local script = words[count + 1]
+  _G.arg = table.move(words, count + 1, #words, 0, {})
+  if script == "-e" then
+    first[#first + 1] = words[count + 2]
+    _G.arg = table.move(words, count + 3, #words, 1, { [0] = "(command line)" })
+  elseif script then
+    first[#first + 1] = ".load " .. script
+  end
   local session = Session.new()
   local function feed(line)
     local came = session:feed(line)
     return session.over and "over" or came == "more" and "more" or nil
   end
   native.read_lines(feed, function(text) return complete(session, text) end,
-    function() session:abandon() end, path and ".load " .. path)
+    function() session:abandon() end, first)
 end

@@ -91,10 +91,11 @@ function Session:compile(text)
   return chunk
 end
 
--- Runs a whole text, such as a file's.
+-- Runs a whole text, such as a file's, with the words in `arg`. What it returns is _1 then.
 function Session:take(text, name)
   local chunk, problem = self:compile_statements((text:gsub("^#[^\n]*", "")), name)
-  if chunk then return (self:call(chunk)) end
+  local words = rawget(_G, "arg") or {}
+  if chunk then return self:run(function() return chunk(table.unpack(words)) end, true) end
   return show.complain(problem)
 end
 

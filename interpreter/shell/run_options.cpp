@@ -1,4 +1,4 @@
-#include "interpreter/shell/policy_words.h"
+#include "interpreter/shell/run_options.h"
 
 #include <fmt/format.h>
 
@@ -45,7 +45,7 @@ const Limit* find(const std::string& word) {
 }
 
 std::string unknown(const std::string& word) {
-  std::vector<std::string_view> names{"--sandbox"};
+  std::vector<std::string_view> names{"--sandbox", "-i", "-l", "-e"};
   for (const Limit& l : kLimits) names.push_back(l.word);
   const std::string near = lua::nearest(word, names);
   return fmt::format("run has no option '{}'{}", word,
@@ -63,28 +63,57 @@ bool set(const Limit& limit, const std::string& text, Policy& policy) {
   return true;
 }
 
+// As `lua -l` has it: NAME, or GLOBAL=NAME.
+std::string chunk_of(const std::string& word) {
+  const size_t equals = word.find('=');
+  const std::string name = equals == word.npos ? word : word.substr(equals + 1);
+  return fmt::format("_G[ [==[{}]==] ] = require [==[{}]==]", word.substr(0, equals), name);
+}
+
+// How many words the option that they begin with takes; 0, and what is wrong, where it is none.
+size_t take_one(const Words& words, RunOptions& options, std::string& problem) {
+  const std::string& word = words[0];
+  if (word == "--sandbox") {
+    options.policy.sandbox = true;
+    return 1;
+  }
+  if (word == "-i") {
+    options.explore = true;
+    return 1;
+  }
+  if (word == "-l" && words.size() > 1) {
+    options.modules.push_back(chunk_of(words[1]));
+    return 2;
+  }
+  const Limit* limit = find(word);
+  if (word == "-l")
+    problem = "-l needs the name of a module";
+  else if (!limit)
+    problem = unknown(word);
+  else if (words.size() < 2 || !set(*limit, words[1], options.policy))
+    problem = fmt::format("{} needs {}", limit->word, limit->takes);
+  return problem.empty() ? 2 : 0;
+}
+
+bool is_option(const std::string& word) {
+  return word.size() > 1 && word[0] == '-' && word != "-e";
+}
+
 }  // namespace
 
-std::optional<Policy> take_policy(Words& words, std::string& problem) {
-  Policy policy;
-  while (!words.empty() && words[0].starts_with("--")) {
-    if (words[0] == "--sandbox") {
-      policy.sandbox = true;
-      words.erase(words.begin());
-      continue;
-    }
-    const Limit* limit = find(words[0]);
-    if (!limit) {
-      problem = unknown(words[0]);
-      return {};
-    }
-    if (words.size() < 2 || !set(*limit, words[1], policy)) {
-      problem = fmt::format("{} needs {}", limit->word, limit->takes);
-      return {};
-    }
-    words.erase(words.begin(), words.begin() + 2);
+std::optional<RunOptions> take_options(Words& words, std::string& problem) {
+  RunOptions options;
+  while (!words.empty() && is_option(words[0])) {
+    const size_t taken = take_one(words, options, problem);
+    if (taken == 0) return {};
+    words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(taken));
   }
-  return policy;
+  const bool own_session = options.explore || !options.modules.empty();
+  if (own_session && (options.policy.sandbox || options.policy.limited())) {
+    problem = "-i and -l are for scripts of one's own: not with --sandbox or limits";
+    return {};
+  }
+  return options;
 }
 
 }  // namespace rille::shell
