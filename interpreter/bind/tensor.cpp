@@ -64,7 +64,7 @@ void item(Call& c) {
 constexpr int64_t kLook = 4096;  // elements from one look at the clock to the next
 
 Value nested(const Tensor& t, int dim, int64_t& at) {
-  if (Budget* b = at % kLook == 0 ? Budget::current() : nullptr; b && b->over()) b->raise();
+  if (Budget* b = at % kLook == 0 ? Budget::ending() : nullptr; b && b->over()) b->raise();
   if (dim == t.rank()) return element(t, at++);
   Table out;
   for (int64_t i = 0; i < t.shape()[dim]; ++i) out.list.push_back(nested(t, dim + 1, at));

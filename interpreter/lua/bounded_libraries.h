@@ -8,10 +8,16 @@
 
 namespace rille::lua {
 
-/// Bytes of the longest string that one call makes, which takes some ten milliseconds at most, and
-/// of the longest chunk that `load` takes.
+/// Bytes of the longest string that one call makes where something is limited, which takes some ten
+/// milliseconds at most, and of the longest chunk that `load` takes.
 inline constexpr int64_t kLongestString = int64_t{64} << 20;
 inline constexpr int64_t kLongestChunk = int64_t{1} << 20;
+
+/// The same for the script of L: any that memory has room for where nothing is limited.
+inline size_t longest_string(lua_State* L) {
+  const bool limited = interpreter_of(L).policy.limited();
+  return limited ? size_t{kLongestString} : size_t{1} << 62;
+}
 
 /// luaL_loadbufferx for text that can be stopped: some programs take the compiler quadratic time.
 int load_text_chunk(lua_State* L, Interpreter& in, std::string_view text, const char* name);

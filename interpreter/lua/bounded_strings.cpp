@@ -11,6 +11,10 @@ namespace {
 
 constexpr size_t kLongestFormat = size_t{64} << 10;  // bytes; each may stand for a conversion
 
+size_t longest_format(lua_State* L) {
+  return interpreter_of(L).policy.limited() ? kLongestFormat : longest_string(L);
+}
+
 // ---- find, match, gmatch, gsub
 // ----------------------------------------------------------------------
 
@@ -176,8 +180,7 @@ int gsub(lua_State* L) {
     if (end && end != last) {
       ++n;
       add_replacement(L, &b, m, at, end);
-      if (luaL_bufflen(&b) > size_t{kLongestString})
-        return luaL_error(L, "resulting string too large");
+      if (luaL_bufflen(&b) > longest_string(L)) return luaL_error(L, "resulting string too large");
       at = last = end;
     } else if (at < s.end()) {
       luaL_addchar(&b, *at++);
@@ -207,7 +210,7 @@ int rep(lua_State* L) {
     return 1;
   }
   const auto times = static_cast<size_t>(n);
-  if (times > size_t{kLongestString} / each) return luaL_error(L, "resulting string too large");
+  if (times > longest_string(L) / each) return luaL_error(L, "resulting string too large");
   const size_t size = times * each;
   spend(L, interpreter_of(L), static_cast<int64_t>(size / 64));
   luaL_Buffer b;
@@ -223,11 +226,11 @@ int rep(lua_State* L) {
 // string.format: the stock one, for formats of a moderate length. Upvalue: the stock one.
 int format(lua_State* L) {
   const Text f = text_at(L, 1);
-  if (f.size > kLongestFormat) return luaL_error(L, "the format is too long");
+  if (f.size > longest_format(L)) return luaL_error(L, "the format is too long");
   size_t size = 0;
   for (int i = 2; i <= lua_gettop(L); ++i)
     if (lua_type(L, i) == LUA_TSTRING) size += lua_rawlen(L, i);
-  if (size > size_t{kLongestString}) return luaL_error(L, "resulting string too large");
+  if (size > longest_string(L)) return luaL_error(L, "resulting string too large");
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   lua_call(L, lua_gettop(L) - 1, 1);
@@ -311,7 +314,7 @@ int load(lua_State* L) {
 
 // A function whose first argument is a format of moderate length. Upvalue: the stock one.
 int with_short_format(lua_State* L) {
-  if (lua_type(L, 1) == LUA_TSTRING && lua_rawlen(L, 1) > kLongestFormat)
+  if (lua_type(L, 1) == LUA_TSTRING && lua_rawlen(L, 1) > longest_format(L))
     return luaL_error(L, "the format is too long");
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);

@@ -101,7 +101,7 @@ int concat(lua_State* L) {
                         luaL_typename(L, -1), static_cast<LUAI_UACINT>(i));
     lua_tolstring(L, -1, &n);
     size += n + gap;
-    if (size > size_t{kLongestString}) return luaL_error(L, "resulting string too large");
+    if (size > longest_string(L)) return luaL_error(L, "resulting string too large");
     luaL_addvalue(&b);
     if (i == last) break;  // the next could wrap around
     luaL_addlstring(&b, separator, gap);

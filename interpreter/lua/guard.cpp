@@ -6,6 +6,7 @@
 #include "interpreter/lua/call.h"
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/holdings.h"
+#include "interpreter/lua/interrupt.h"
 
 namespace rille::lua {
 namespace {
@@ -18,10 +19,12 @@ void sort_out(lua_State* L, Interpreter& in, const Blame& blame) {
   } catch (const LuaError& e) {
     in.raised_value = e.value();
   } catch (Error& e) {
+    const bool signal = ended_by_signal(L, in, e);
     if (e.op().empty()) e.op(blame.op);
     if (e.kind() == Kind::memory && e.facts().empty())
       for (std::string& line : largest_owners(in, kOwners)) e.fact(std::move(line));
     diagnose(L, in, std::move(e), blame.schema, blame.args);
+    if (signal) in.raised->status = 128 + in.signal;
     const bool over = in.budget && in.budget->is_over() && in.over_text.empty();
     if (over && in.raised->error.kind() == Kind::interrupt) in.over_text = in.raised->text;
   } catch (const std::bad_alloc&) {

@@ -105,7 +105,8 @@ struct Interpreter {
 
   Pace pace;
   Policy policy;                            // set before open_state
-  std::atomic<bool> stop_requested{false};  // by request_stop
+  std::atomic<bool> stop_requested{false};  // by request_stop, and by signals
+  Budget* signals = nullptr;                // what ops ask whether a signal ends them
   std::shared_ptr<Budget> budget;           // null without limits
   std::string over_text;                    // the first error that told that a run is over
   int runs = 0;                             // chunks that run inside one another

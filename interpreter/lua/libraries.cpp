@@ -287,11 +287,11 @@ void open_libraries(Interpreter& in) {
   replace_program(L, in);
   find_random_state(L);
   redirect_io(in);
-  if (in.policy.limited()) {
+  if (in.policy.limited() || in.policy.interruptible || in.policy.interactive) {
     bound_strings(L);
     bound_tables(L);
-    bound_load(L);
   }
+  if (in.policy.limited()) bound_load(L);
   if (in.budget) replace_protected_calls(L);
   if (in.policy.sandbox) strip_libraries(L);
 }

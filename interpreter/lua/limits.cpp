@@ -6,6 +6,7 @@
 
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
+#include "interpreter/lua/interrupt.h"
 
 namespace rille::lua {
 namespace {
@@ -66,6 +67,7 @@ void watch_instructions(lua_State* L, const Interpreter& in) {
 }
 
 void spend(lua_State* L, Interpreter& in, int64_t instructions) {
+  stop_if_signalled(L, in);
   if (in.budget && in.budget->spend(instructions)) raise_over(L, in);
 }
 

@@ -10,6 +10,7 @@ struct Interpreter;
 struct Policy {
   bool sandbox = false;             // no files, processes, environment, addresses
   bool interruptible = false;       // request_stop works; costs a count hook
+  bool interactive = false;         // signals stop the loops of Lua's libraries, too
   int64_t memory_limit = 0;         // bytes of Lua's heap and of tensors together
   int64_t lua_memory_limit = 0;     // bytes of Lua's heap
   int64_t tensor_memory_limit = 0;  // bytes of tensors

@@ -46,6 +46,7 @@ struct WorkerPool::Shared {
   size_t open = 0;                // jobs submitted whose results nobody had yet
   std::optional<Done> unstarted;  // the first worker that could not begin
   bool stop = false;
+  std::vector<Interpreter*> interpreters;  // of the workers that are at work
   std::vector<pthread_t> threads;
 
   std::optional<Job> take();
@@ -53,6 +54,22 @@ struct WorkerPool::Shared {
   void work(int number);
   void stop_threads();
 };
+
+namespace {
+
+// How long the end of a pool waits for what can't be interrupted: another program, a read.
+constexpr int kPatience = 5;  // seconds
+
+// Threads that do not end are left to themselves: they hold what they use.
+void await(const std::vector<pthread_t>& threads) {
+  timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_sec += kPatience;
+  for (const pthread_t thread : threads)
+    if (pthread_clockjoin_np(thread, nullptr, CLOCK_MONOTONIC, &until) != 0) pthread_detach(thread);
+}
+
+}  // namespace
 
 // ---- the end of the process
 // ---------------------------------------------------------------------------------------
@@ -91,8 +108,9 @@ void WorkerPool::Shared::stop_threads() {
     const std::lock_guard lock(mutex);
     stop = true;
     job_came.notify_all();
+    for (Interpreter* in : interpreters) request_stop(*in);
   }
-  for (const pthread_t thread : threads) pthread_join(thread, nullptr);
+  await(threads);
   threads.clear();
 }
 
@@ -183,6 +201,7 @@ class State {
     in_.log = plan.log;
     in_.hosted = plan.hosted;
     in_.policy = plan.policy;
+    in_.policy.interruptible = true;  // for the pool's end
     open_state(in_, plan.bind);
     in_.context.flags |= plan.flags;
     in_.context.default_dtype = plan.default_dtype;
@@ -194,6 +213,7 @@ class State {
 
   /// The text of what went wrong, or nothing.
   std::string begin(const WorkerPlan& plan, int number) {
+    const LimitedRun limited(in_);
     Beginning b{&in_, &plan, number, LUA_NOREF};
     std::string failure = call_protected(in_.L, begin_body, &b);
     function_ = b.function;
@@ -214,6 +234,8 @@ class State {
     return done;
   }
 
+  Interpreter& interpreter() { return in_; }
+
  private:
   // A member of its own, so that the state is closed where the constructor throws, too.
   struct Opened {
@@ -232,10 +254,31 @@ class State {
 
 }  // namespace
 
+// While a worker has a state the pool's end can reach into it.
+class WorkerPool::AtWork {
+ public:
+  AtWork(Shared& shared, Interpreter& in) : shared_(shared), in_(in) {
+    const std::lock_guard lock(shared_.mutex);
+    shared_.interpreters.push_back(&in_);
+    if (shared_.stop) request_stop(in_);
+  }
+  ~AtWork() {
+    const std::lock_guard lock(shared_.mutex);
+    std::erase(shared_.interpreters, &in_);
+  }
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+
+ private:
+  Shared& shared_;
+  Interpreter& in_;
+};
+
 void WorkerPool::Shared::work(int number) {
   set_threads(1);
   try {
     State state(plan);
+    const AtWork at_work(*this, state.interpreter());
     std::string failure = state.begin(plan, number);
     if (!failure.empty()) return finish({0, {}, number, std::move(failure)}, false);
     while (const auto job = take()) finish(state.run(*job, number));
@@ -247,9 +290,9 @@ void WorkerPool::Shared::work(int number) {
 // ---- the owner's side
 // ----------------------------------------------------------------------------
 
-WorkerPool::WorkerPool(int count, WorkerPlan plan) : shared_(std::make_unique<Shared>()) {
+WorkerPool::WorkerPool(int count, WorkerPlan plan) : shared_(std::make_shared<Shared>()) {
   struct Start {
-    Shared* shared;
+    std::shared_ptr<Shared> shared;
     int number;
   };
   const auto body = [](void* p) -> void* {
@@ -269,7 +312,7 @@ WorkerPool::WorkerPool(int count, WorkerPlan plan) : shared_(std::make_unique<Sh
   pthread_attr_setstacksize(&attributes, kStack);
   int problem = 0;
   for (int number = 1; number <= count && problem == 0; ++number) {
-    auto start = std::make_unique<Start>(Start{shared_.get(), number});
+    auto start = std::make_unique<Start>(Start{shared_, number});
     pthread_t thread;
     problem = pthread_create(&thread, &attributes, body, start.get());
     if (problem != 0) break;

@@ -43,13 +43,15 @@ class WorkerPool : public Object {
   /// The result of whichever job is done first; nothing after `timeout` seconds. A worker's error
   /// is thrown as E_WORKER.
   std::optional<Finished> next(std::optional<double> timeout);
-  /// Ends the threads after the job they are at, drops the others. May be called again.
+  /// Ends the threads in the middle of their jobs, drops the others. What can't be interrupted,
+  /// such as another program, is waited for, but not for long. May be called again.
   void close();
 
  private:
   struct Shared;
   struct Open;
-  std::unique_ptr<Shared> shared_;
+  class AtWork;
+  std::shared_ptr<Shared> shared_;  // each thread holds it, too
 };
 
 }  // namespace rille::lua

@@ -139,7 +139,7 @@ void bind_shell(Interpreter& in) {
 
 int explore(const Words& chunks, const Words& words) {
   std::setlocale(LC_CTYPE, "");
-  Session session({}, bind_shell);
+  Session session({.interactive = true}, bind_shell);
   fmt::print("rille {}, {}, {} thread{}; .help lists what the shell knows\n", version(),
              lua::lua_version(), threads(), threads() == 1 ? "" : "s");
   Words given{std::to_string(chunks.size())};

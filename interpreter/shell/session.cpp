@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "interpreter/lua/interrupt.h"
 #include "interpreter/lua/open.h"
 
 namespace rille::shell {
@@ -63,7 +62,7 @@ void handle(int signal, void (*handler)(int), struct sigaction& before) {
 
 }  // namespace
 
-Interruptible::Interruptible(lua::Interpreter& in) {
+Interruptible::Interruptible(lua::Interpreter& in) : ops_(in) {
   interruptible = &in;
   script_thread = pthread_self();
   handle(SIGINT, on_signal, interrupt_);

@@ -4,6 +4,7 @@
 
 #include "interpreter/bind/bind.h"
 #include "interpreter/lua/interpreter.h"
+#include "interpreter/lua/interrupt.h"
 
 namespace rille::shell {
 
@@ -36,6 +37,7 @@ class Interruptible {
   Interruptible& operator=(const Interruptible&) = delete;
 
  private:
+  lua::StoppableOps ops_;
   struct sigaction interrupt_ {
   }, terminate_{};  // what was done before
 };

@@ -9,6 +9,7 @@
 namespace rille {
 
 constinit thread_local Budget* Budget::entered_ = nullptr;
+constinit thread_local Budget* Budget::watching_ = nullptr;
 
 namespace {
 
@@ -23,6 +24,12 @@ Budget* Budget::current() {
   return b && b->running_ && &b->context_ == &Context::current() ? b : nullptr;
 }
 
+Budget* Budget::ending() {
+  if (Budget* b = current(); b && b->can_end_early()) return b;
+  Budget* b = watching_;
+  return b && &b->context_ == &Context::current() ? b : nullptr;
+}
+
 void Budget::begin_run() {
   running_ = true;
   why_ = Why::nothing;
@@ -35,7 +42,7 @@ void Budget::begin_run() {
 
 void Budget::end_run() {
   running_ = false;
-  if (why_ == Why::asked) stop_ = false;
+  stop_ = false;  // what was asked of this run is not for the next
   why_ = Why::nothing;
 }
 
@@ -97,8 +104,8 @@ Working::Working(Budget* b) : before_(std::exchange(working_for, b)) {}
 Working::~Working() { working_for = before_; }
 
 void end_if_over() {
-  Budget* b = working_for ? working_for : Budget::current();
-  if (b && b->can_end_early() && b->over()) b->raise();
+  Budget* b = working_for ? working_for : Budget::ending();
+  if (b && b->over()) b->raise();
 }
 
 // ---- memory

@@ -38,6 +38,13 @@ class Budget : public std::enable_shared_from_this<Budget> {
   /// Makes it the thread's (null: none); gives the one before.
   static Budget* enter(Budget* b) { return std::exchange(entered_, b); }
 
+  /// The one that long computations of the calling thread ask whether they should end: the current
+  /// one, or the one that watches for signals; or null.
+  static Budget* ending();
+  /// Makes it the one that watches (null: none); gives the one before. It counts nothing, so that
+  /// small ops have nothing to do with it.
+  static Budget* watch(Budget* b) { return std::exchange(watching_, b); }
+
   /// Between these limits hold, and time and instructions count.
   void begin_run();
   void end_run();
@@ -109,6 +116,7 @@ class Budget : public std::enable_shared_from_this<Budget> {
   } refused_;
 
   static constinit thread_local Budget* entered_ __attribute__((tls_model("initial-exec")));
+  static constinit thread_local Budget* watching_ __attribute__((tls_model("initial-exec")));
 };
 
 /// For long serial loops of kernels: throws where the run that they compute for is over.

@@ -30,11 +30,6 @@ void run_pieces(int64_t begin, int64_t end, int64_t grain, Budget* budget, const
   }
 }
 
-Budget* ending_budget() {
-  Budget* b = Budget::current();
-  return b && b->can_end_early() ? b : nullptr;
-}
-
 // On the thread that began the loop, once no other is in it.
 void end_early(const Budget* budget) {
   if (budget && budget->is_over()) budget->raise();
@@ -47,7 +42,7 @@ int threads() { return 1; }
 void set_threads(int) {}
 void parallel_for(int64_t n, int64_t grain, Body body) {
   if (n <= 0) return;
-  Budget* budget = ending_budget();
+  Budget* budget = Budget::ending();
   run_pieces(0, n, std::max<int64_t>(1, grain), budget, body);
   end_early(budget);
 }
@@ -59,7 +54,11 @@ void set_threads(int n) { omp_set_num_threads(std::max(1, n)); }
 void parallel_for(int64_t n, int64_t grain, Body body) {
   if (n <= 0) return;
   grain = std::max<int64_t>(1, grain);
-  Budget* budget = ending_budget();
+  Budget* budget = Budget::ending();
+  if (n <= grain) {
+    if (budget && budget->over()) budget->raise();
+    return body(0, n);
+  }
   const int64_t chunks = (n + grain - 1) / grain;
   const int team = static_cast<int>(std::min<int64_t>(chunks, threads()));
   if (team <= 1 || omp_in_parallel()) {

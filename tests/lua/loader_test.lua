@@ -171,6 +171,22 @@ t.test("options that exclude each other", function()
   refused { bacth = 2 }
 end)
 
+t.test("a worker that hangs is told of and ended", function()
+  for _, place in ipairs { "transform", "worker_init" } do
+    local options = { workers = 2, timeout = 0.2 }
+    options[place] = function() while true do end end
+    t.error_like(function() for _ in data.Loader(numbers(4), options) do t.ok(false) end end,
+      { code = "E_", message = "no batch within 0.2 seconds" })
+  end
+  local busy = { workers = 1, timeout = 0.2, transform = function()
+    while true do pcall(function() while true do end end) end
+  end }
+  t.error_like(function() for _ in data.Loader(numbers(4), busy) do t.ok(false) end end,
+    { message = "no batch within" })
+  local slow = { workers = 2, transform = function() return rille.ones(1):expand(1 << 40):sum() end }
+  data.Loader(numbers(4), slow):iter()
+end)
+
 t.test("a sampler's epoch is the user's where it was set", function()
   local function order(sampler)
     return drain(data.Loader(numbers(8), { batch = 8, sampler = sampler }))

@@ -77,3 +77,9 @@ rm -r run
 terminated checkpoints/last.safetensors --set save.grace=1e-9
 grep -q 'not saved: that took .* s and save.grace is 1e-09 s' said || fail "it had no time" said
 says 0 'resumed at step' "$RILLE" tiny.lua --resume run --steps 100 --set save.grace=1 --out more
+
+# A worker that waits for another program does not keep the end of a script waiting for long.
+says 1 'no batch within 0.2 seconds' timeout 20 "$RILLE" -e "local r = require 'rille'
+  local set = r.data.table { x = r.ones(4) }
+  for _ in r.data.Loader(set, { workers = 1, timeout = 0.2,
+    transform = function() os.execute 'sleep 30' end }) do end"

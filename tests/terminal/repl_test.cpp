@@ -67,7 +67,11 @@ TEST_CASE("shell: Ctrl-C stops what runs and keeps the rest", "[terminal]") {
         "local m = require('rille').ones(64, 64) io.write('on ', 'it') while true do m:matmul(m) "
         "end",
         "io.write('on ', 'it') pcall(string.rep, 'x', -1) repeat local s = ('x'):rep(100) until "
-        "false"}) {
+        "false",
+        "local e = require('rille').ones(1):expand(1 << 40) io.write('on ', 'it') e:sum()",
+        "local e = require('rille').ones(1500, 1500) io.write('on ', 'it') e:svd()",
+        "local s = ('a'):rep(200) io.write('on ', 'it') s:find(('a*'):rep(6) .. 'b')",
+        "local t = {} for i = 1, 9000000 do t[i] = -i end io.write('on ', 'it') table.sort(t)"}) {
     shell.terminal.type("io.stdout:setvbuf 'no' " + loop + "\n");
     shell.expects("on it");
     shell.terminal.type(kCtrlC);
