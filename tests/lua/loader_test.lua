@@ -183,7 +183,8 @@ t.test("a worker that hangs is told of and ended", function()
   end }
   t.error_like(function() for _ in data.Loader(numbers(4), busy) do t.ok(false) end end,
     { message = "no batch within" })
-  local slow = { workers = 2, transform = function() return rille.ones(1):expand(1 << 40):sum() end }
+  local function endless() return rille.ones(1):expand(1 << 40):sum() end
+  local slow = { workers = 2, transform = endless }
   data.Loader(numbers(4), slow):iter()
 end)
 
