@@ -1,5 +1,6 @@
-// What the standard library needs of the terminal and of signals. A signal that arrives is only
-// noted; the training loop asks for it at the end of a step. A second one ends the program.
+// What the standard library needs of the terminal, of texts that go there and of signals. A signal
+// that arrives is only noted; the training loop asks for it at the end of a step. A second one ends
+// the program.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -8,6 +9,8 @@
 
 #include "interpreter/bind/bind.h"
 #include "interpreter/bind/terminal.h"
+#include "interpreter/lua/printable.h"
+#include "io/utf8.h"
 
 namespace rille::bind {
 
@@ -65,13 +68,22 @@ void is_a_terminal(Call& c) {
 
 void terminal_width(Call& c) { c.give(columns_of(STDERR_FILENO)); }
 
+// native.shown(name) -> a name out of a file or of a stranger's, fit for a terminal and in one line
+void shown(Call& c) { c.give(io::shown(c.string(1, "name"))); }
+
+// native.reported(text) -> an error's text as the program shows it
+void reported(Call& c) { c.give(lua::reported(c.string(1, "text"))); }
+
 void step(Call&) {}
 
 }  // namespace
 
 void bind_system(Interpreter& in) {
-  static constexpr NativeEntry natives[] = {
-      {"isatty", is_a_terminal}, {"terminal_width", terminal_width}, {"step", step}};
+  static constexpr NativeEntry natives[] = {{"isatty", is_a_terminal},
+                                            {"terminal_width", terminal_width},
+                                            {"shown", shown},
+                                            {"reported", reported},
+                                            {"step", step}};
   lua::define_functions(in, "rille.native", natives);
   static constexpr NativeEntry of_process[] = {{"signal", signal_arrived},
                                                {"watch_signals", watch_signals},

@@ -12,6 +12,7 @@
 
 #include "interpreter/lua/box.h"
 #include "interpreter/lua/call.h"
+#include "interpreter/lua/printable.h"
 
 namespace rille::lua {
 namespace {
@@ -137,6 +138,15 @@ std::string source_lines(const Interpreter& in, const lua_Debug& ar, std::string
   return fmt::format("\n{:>4} | {}", ar.currentline, line.substr(lead)) + caret(line, lead, op);
 }
 
+// Names out of files and values of the script's are in its texts.
+Error printable_error(const Error& e) {
+  Error out(e.kind(), printable(e.code()), printable(e.text()));
+  out.op(printable(e.op())).hint(printable(e.hint()));
+  for (const std::string& fact : e.facts()) out.fact(printable(fact));
+  for (const std::string& argument : e.about()) out.of(argument);
+  return out;
+}
+
 void set_string(lua_State* L, const char* key, const std::string& value) {
   lua_pushlstring(L, value.data(), value.size());
   lua_setfield(L, -2, key);
@@ -164,12 +174,12 @@ void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, cons
   lua_Debug ar;
   const bool framed = user_frame(L, ar);
   const std::string kind(name(error.kind()));
-  Raised r{std::move(error), {}, {}, kind, 1};
-  if (framed) r.where = fmt::format("{}:{}", shown_source(ar), ar.currentline);
+  Raised r{printable_error(error), {}, {}, kind, 1};
+  if (framed) r.where = printable(fmt::format("{}:{}", shown_source(ar), ar.currentline));
   r.text = framed ? fmt::format("{}: {}", r.where, r.error.what()) : std::string(r.error.what());
   for (const std::string& fact : r.error.facts()) r.text += "\n     " + fact;
   if (op && args) r.text += argument_lines(L, in, ar, framed, r.error, *op, args);
-  if (framed) r.text += source_lines(in, ar, r.error.op());
+  if (framed) r.text += printable(source_lines(in, ar, r.error.op()));
   if (!r.error.hint().empty()) r.text += "\n     hint: " + r.error.hint();
   if (r.error.kind() == Kind::internal)
     r.text += "\n     this is a fault of Rille: please report it";

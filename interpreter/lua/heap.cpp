@@ -6,6 +6,9 @@
 #include <cstring>
 #include <lua.hpp>
 #include <new>
+#include <string_view>
+
+#include "interpreter/lua/printable.h"
 
 namespace rille::lua {
 namespace {
@@ -82,7 +85,11 @@ void warn(void* interpreter, const char* piece, int more) {
     std::fputs("rille: warning: ", in.log);
   }
   const bool object = std::strcmp(piece, "error object is not a string") == 0;
-  std::fputs(object && !in.last_error.empty() ? in.last_error.c_str() : piece, in.log);
+  try {
+    const auto text = object && !in.last_error.empty() ? std::string_view(in.last_error) : piece;
+    std::fputs((in.hosted ? printable(text) : reported(text)).c_str(), in.log);
+  } catch (const std::bad_alloc&) {  // the rest of the line, then
+  }
   if (!more) std::fputc('\n', in.log);
   in.warned = more != 0;
 }

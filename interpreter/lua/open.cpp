@@ -12,6 +12,7 @@
 #include "interpreter/lua/heap.h"
 #include "interpreter/lua/libraries.h"
 #include "interpreter/lua/limits.h"
+#include "interpreter/lua/printable.h"
 #include "interpreter/lua/run.h"
 #include "interpreter/lua/sandbox.h"
 #include "interpreter/lua/start.h"
@@ -33,8 +34,13 @@ int with_traceback(lua_State* L) {
   if (!lua_getstack(L, 2, &caller)) return 1;  // a syntax error: nothing ran yet
   if (interpreter_of(L).budget && too_deep_to_show(L)) return 1;
   const bool stranger = interpreter_of(L).policy.sandbox;
-  const char* message = stranger ? push_shown(L, 1) : luaL_tolstring(L, 1, nullptr);
-  luaL_traceback(L, L, message, 1);
+  if (stranger)
+    push_shown(L, 1);
+  else
+    luaL_tolstring(L, 1, nullptr);
+  lua_pushliteral(L, "\n");
+  luaL_traceback(L, L, nullptr, 1);
+  lua_concat(L, 3);  // luaL_traceback's own message would end at its first zero byte
   return 1;
 }
 
@@ -58,9 +64,8 @@ void push_raw(lua_State* L, std::string_view key) {
   lua_pushnil(L);
 }
 
-constexpr size_t kLongestError = 4096;  // bytes that are shown of a stranger's
-
-// The text of the error on top of the stack, through __tostring where it has one; and its status.
+// What is reported of the error on top of the stack, through __tostring where it has one; and its
+// status.
 void read_error(Interpreter& in, int status, Outcome& out) {
   lua_State* L = in.L;
   out.status = 1;
@@ -81,8 +86,9 @@ void read_error(Interpreter& in, int status, Outcome& out) {
   lua_pushvalue(L, -2);
   lua_pushinteger(L, status);
   const bool told = lua_pcall(L, 2, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING;
-  out.error = told ? lua_tolstring(L, -1, nullptr) : "an error whose text could not be had";
-  if (in.policy.sandbox) out.error = printable(out.error, kLongestError);
+  size_t size = 0;
+  const char* text = told ? lua_tolstring(L, -1, &size) : nullptr;
+  out.error = text ? reported({text, size}) : "an error whose text could not be had";
   lua_settop(L, -2);
 }
 
@@ -263,7 +269,7 @@ Outcome run_file(Interpreter& in, const std::string& path,
                  const std::vector<std::string>& arguments) {
   std::string text;
   if (const char* problem = read_whole(path, text))
-    return {1, "rille: can't read '" + path + "': " + problem, {}};
+    return {1, reported("rille: can't read '" + path + "': " + problem), {}};
   const std::string source = without_shebang(std::move(text));
   if (!in.policy.sandbox) {
     const std::string chunk = "@" + path;

@@ -317,17 +317,4 @@ void use_library_globals(lua_State* L) {
     lua_setupvalue(L, -2, 1);
 }
 
-std::string printable(std::string_view text, size_t most) {
-  std::string out;
-  for (const char c : text.substr(0, most)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 32 && c != '\n' && c != '\t')
-      out += fmt::format("\\{:03}", byte);
-    else
-      out += c == '\x7f' ? ' ' : c;
-  }
-  if (text.size() > most) out += fmt::format("\n... ({} bytes more)", text.size() - most);
-  return out;
-}
-
 }  // namespace rille::lua

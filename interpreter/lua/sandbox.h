@@ -30,8 +30,4 @@ void push_refusal(lua_State* L, const char* name);
 /// Like luaL_tolstring, but without addresses: a table is "table".
 const char* push_shown(lua_State* L, int i, size_t* size = nullptr);
 
-/// The text of an error as a stranger's script made it, fit for a terminal: not too long, control
-/// characters as \ddd.
-std::string printable(std::string_view text, size_t most);
-
 }  // namespace rille::lua

@@ -8,6 +8,7 @@
 #include "interpreter/lua/call.h"
 #include "interpreter/lua/kept_state.h"
 #include "interpreter/lua/limits.h"
+#include "interpreter/lua/printable.h"
 #include "interpreter/lua/sandbox.h"
 
 namespace rille::lua {

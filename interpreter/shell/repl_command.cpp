@@ -12,6 +12,7 @@
 #include "core/threads.h"
 #include "interpreter/lua/interrupt.h"
 #include "interpreter/lua/open.h"
+#include "interpreter/lua/printable.h"
 #include "interpreter/shell/commands.h"
 #include "interpreter/shell/line_editor.h"
 #include "interpreter/shell/session.h"
@@ -95,7 +96,7 @@ class Loop {
       if (!result.empty() && result[0].get<std::string>()) came = *result[0].get<std::string>();
     } catch (const std::exception& e) {
       std::fflush(stdout);
-      fmt::print(stderr, "{}\n", e.what());
+      fmt::print(stderr, "{}\n", lua::reported(e.what()));
     }
     if (in_.signal == SIGINT) lua::forget_interrupt(in_);
     return came;

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "interpreter/lua/open.h"
+#include "interpreter/lua/printable.h"
 #include "interpreter/shell/commands.h"
 #include "interpreter/shell/run_options.h"
 #include "interpreter/shell/session.h"
@@ -53,7 +54,7 @@ int run_command(const Words& given) {
   std::string problem;
   const auto options = take_options(words, problem);
   if (!options) {
-    fmt::print(stderr, "rille: {}\n", problem);
+    fmt::print(stderr, "rille: {}\n", lua::reported(problem));
     return 2;
   }
   const bool only_modules = words.empty() && !options->modules.empty();

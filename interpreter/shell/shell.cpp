@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "interpreter/lua/diagnose.h"
+#include "interpreter/lua/printable.h"
 #include "interpreter/shell/commands.h"
 
 namespace rille::shell {
@@ -104,7 +105,7 @@ int no_such_command(const std::string& word) {
   std::vector<std::string_view> names;
   for (const Command& c : kCommands) names.push_back(c.name);
   const std::string near = lua::nearest(word, names);
-  fmt::print(stderr, "rille: there is no command and no script '{}'{}\n", word,
+  fmt::print(stderr, "rille: there is no command and no script '{}'{}\n", lua::reported(word),
              near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
   return 2;
 }
@@ -135,7 +136,7 @@ void signals_as_errors() {
 }
 
 int failed(const char* what, int status) {
-  fmt::print(stderr, "rille: {}\n", what);
+  fmt::print(stderr, "rille: {}\n", lua::reported(what));
   return status;
 }
 

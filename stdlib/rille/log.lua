@@ -26,7 +26,7 @@ local function write(_, values)
   if run then return run:log(read) end
   table.sort(names)
   local parts = {}
-  for i, name in ipairs(names) do parts[i] = name .. " " .. show(read[name]) end
+  for i, name in ipairs(names) do parts[i] = native.shown(name .. " " .. show(read[name])) end
   local bar = progress.current()
   if bar then bar:hide() end
   print(table.concat(parts, "  "))

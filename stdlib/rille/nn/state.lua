@@ -95,7 +95,7 @@ local function match(list, flat)
       table.insert(wrong.missing, entry.name)
     elseif shape_text(value) ~= shape_text(entry.tensor) then
       local own, given = shape_text(entry.tensor), shape_text(value)
-      local text = ("%s: is %s, the file has %s"):format(entry.name, own, given)
+      local text = ("%s: is %s, the file has %s"):format(native.shown(entry.name), own, given)
       table.insert(wrong.shapes, text)
     else
       table.insert(pairs_found, { entry.tensor, value })
@@ -112,10 +112,12 @@ local function report(self, wrong)
   local facts = {}
   for _, name in ipairs(wrong.missing) do
     local guess = nearest(name, wrong.unexpected)
-    local hint = guess and (" (the file has '%s')"):format(guess) or ""
-    facts[#facts + 1] = ("missing      %s%s"):format(name, hint)
+    local hint = guess and (" (the file has '%s')"):format(native.shown(guess)) or ""
+    facts[#facts + 1] = ("missing      %s%s"):format(native.shown(name), hint)
   end
-  for _, name in ipairs(wrong.unexpected) do facts[#facts + 1] = "unexpected   " .. name end
+  for _, name in ipairs(wrong.unexpected) do
+    facts[#facts + 1] = "unexpected   " .. native.shown(name)
+  end
   for _, text in ipairs(wrong.shapes) do facts[#facts + 1] = "shape        " .. text end
   local counts = ("%d missing, %d unexpected, %d of another shape"):format(
     #wrong.missing, #wrong.unexpected, #wrong.shapes)

@@ -43,7 +43,9 @@ local function rows_of(model, shapes)
   for name, part in model:named_modules() do
     local own = count(part)
     local label = module.class_of(part).__name .. (name == "" and "" or " " .. name)
-    rows[#rows + 1] = { label, shapes[part] or "", own > 0 and with_commas(own) or "" }
+    rows[#rows + 1] = {
+      native.shown(label), shapes[part] or "", own > 0 and with_commas(own) or "",
+    }
   end
   for _, t in model:named_parameters() do
     total = total + t:numel()

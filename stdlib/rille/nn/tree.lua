@@ -1,4 +1,5 @@
 -- A module as a tree of text, one line a module; equal neighbours are told once, with their number.
+local native = require "rille.native"
 local module = require "rille.nn.module"
 
 local function indent(text)
@@ -14,11 +15,11 @@ local function line(names, text)
   if #names > 1 then
     label, text = names[1] .. "-" .. names[#names], #names .. " x " .. text
   end
-  return "  (" .. label .. "): " .. indent(text)
+  return "  (" .. native.shown(label) .. "): " .. indent(text)
 end
 
 return function(self)
-  local name, lines = module.class_of(self).__name, {}
+  local name, lines = native.shown(module.class_of(self).__name), {}
   local names, previous = {}, nil
   for child_name, child in self:named_children() do
     local text = tostring(child)

@@ -20,7 +20,8 @@ end
 local function check_ranges(op, group)
   for _, name in ipairs { "lr", "weight_decay", "eps", "momentum" } do
     local value = group[name]
-    if value and (value < 0 or value ~= value) then
+    if value and value ~= value then fail.argument(op, "'%s' must not be nan", name) end
+    if value and value < 0 then
       fail.argument(op, "'%s' must not be negative, got %s", name, tostring(value))
     end
   end
@@ -191,14 +192,14 @@ end
 function Optimizer:load_state_dict(dict)
   local op = self.name .. ".load_state_dict"
   if dict.kind ~= self.name then
-    fail.state(op, "the state is of %s", tostring(dict.kind))
+    fail.state(op, "the state is of %s", native.shown(tostring(dict.kind)))
   elseif #dict.groups ~= #self.groups then
     fail.state(op, "the state has %d groups, this optimizer %d", #dict.groups, #self.groups)
   end
   local by_key, unknown = {}, {}
   for _, entry in ipairs(keyed(self)) do by_key[entry[1]] = entry[2] end
   for key in pairs(dict.state) do
-    if not by_key[key] then unknown[#unknown + 1] = key end
+    if not by_key[key] then unknown[#unknown + 1] = native.shown(tostring(key)) end
   end
   table.sort(unknown)
   if unknown[1] then
@@ -231,7 +232,7 @@ function Optimizer:__tostring()
       local value = group[entry[1]]
       if type(value) == "table" then value = "{" .. table.concat(value, ", ") .. "}" end
       if value ~= nil and value ~= false then
-        parts[#parts + 1] = entry[1] .. " = " .. tostring(value)
+        parts[#parts + 1] = entry[1] .. " = " .. native.shown(tostring(value))
       end
     end
     local text = table.concat(parts, ", ")

@@ -65,6 +65,7 @@ function Bar:text(now)
   local time = duration(spent)
   parts[#parts + 1] = left and left > 0 and time .. "<" .. duration(left) or time
   for _, name in ipairs(self.order) do parts[#parts + 1] = name .. " " .. show(self.notes[name]) end
+  for i, part in ipairs(parts) do parts[i] = native.shown(tostring(part)) end
   return parts
 end
 

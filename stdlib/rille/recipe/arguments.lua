@@ -1,4 +1,6 @@
 -- The arguments of a run as its checkpoints keep them, and what has changed since.
+local native = require "rille.native"
+
 local arguments = {}
 
 -- A run may be longer, elsewhere or on other threads and still be the same run.
@@ -27,9 +29,9 @@ end
 
 local function show(value)
   if value == nil then return "nothing" end
-  if type(value) ~= "table" then return tostring(value) end
+  if type(value) ~= "table" then return native.shown(tostring(value)) end
   local parts = {}
-  for i, part in ipairs(value) do parts[i] = tostring(part) end
+  for i, part in ipairs(value) do parts[i] = native.shown(tostring(part)) end
   return table.concat(parts, ",")
 end
 
@@ -53,8 +55,8 @@ local function compare(before, now, skipped, lines)
   for name in next, now do names[name] = true end
   for name in next, names do
     if not skipped[name] and not same(before[name], now[name]) then
-      lines[#lines + 1] = ("--%s was %s, is %s"):format(name:gsub("_", "-"), show(before[name]),
-        show(now[name]))
+      lines[#lines + 1] = ("--%s was %s, is %s"):format(native.shown((name:gsub("_", "-"))),
+        show(before[name]), show(now[name]))
     end
   end
 end

@@ -123,7 +123,9 @@ end
 -- Lets a save in the background end first: the lock is for it, too.
 function Folder:close()
   local ok, err = pcall(self.finished, self, true)
-  if not ok then io.stderr:write(("the last save failed: %s\n"):format(tostring(err))) end
+  if not ok then
+    io.stderr:write(("the last save failed: %s\n"):format(native.reported(tostring(err))))
+  end
   if self.metrics then self.metrics:close() end
   self.metrics = nil
   self.lock:release()

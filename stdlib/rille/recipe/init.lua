@@ -1,5 +1,6 @@
 -- rille.recipe { ... }: a declared recipe, which a file returns and `rille run` carries out. From
 -- another Lua recipe:run(arg) does that, and gives the status to exit with.
+local native = require "rille.native"
 local fail = require "rille.fail"
 local settings = require "rille.settings"
 
@@ -8,7 +9,9 @@ Recipe.__index = function(self, key)
   if key == "run" then return Recipe.run end
   return rawget(self, "fields")[key]
 end
-Recipe.__tostring = function(self) return "recipe " .. self.fields.name end
+Recipe.__tostring = function(self)
+  return "recipe " .. native.shown(tostring(self.fields.name))
+end
 
 -- What a recipe may hold, by type; `required` ones must be there.
 local fields = {

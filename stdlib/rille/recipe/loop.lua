@@ -51,7 +51,7 @@ local function write(run, must, method, ...)
   if one.code ~= "E_IO" then error(one, 0) end
   run.saved = nil
   run.bar:hide()
-  io.stderr:write(("warning: %s; training goes on\n"):format(one.message))
+  io.stderr:write(("warning: %s; training goes on\n"):format(native.reported(one.message)))
 end
 
 -- Tells of a save in the background that has become durable.

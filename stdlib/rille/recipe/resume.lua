@@ -15,7 +15,7 @@ local function unusable(facts, message, ...)
 end
 
 local function say(...)
-  io.stderr:write("resume: ", string.format(...), "\n")
+  io.stderr:write("resume: ", native.reported(string.format(...)), "\n")
 end
 
 local function steps_in(path)

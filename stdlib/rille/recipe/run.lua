@@ -2,6 +2,7 @@
 -- `words` are those of the command line after the file; `script` is the file's path, where there
 -- is one.
 local rille = require "rille"
+local native = require "rille.native"
 local fail = require "rille.fail"
 local Bar = require "rille.progress.bar"
 local Folder = require "rille.recipe.folder"
@@ -80,7 +81,7 @@ local function write_config(run, script)
     version = rille.version, started = os.date "!%Y-%m-%dT%H:%M:%SZ",
   }
   if run.folder:keep_script(script) then
-    io.stderr:write(("'%s' has changed since the run began\n"):format(script))
+    io.stderr:write(("'%s' has changed since the run began\n"):format(native.shown(script)))
   end
 end
 
@@ -92,7 +93,7 @@ local function fast_dev_run(run)
   local status = loop(run)
   state.restore(run, rille.load(run.folder.checkpoints:path(1)))
   run.folder:close()
-  require "rille.native".remove_all(path)
+  native.remove_all(path)
   print "fast dev run: one step, one evaluation, one save and load: ok"
   return status
 end

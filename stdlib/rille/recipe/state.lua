@@ -2,6 +2,7 @@
 -- a state_dict, its generators and plain values, the modes of its modules, the place in the data,
 -- both streams of random numbers, the step.
 local rille = require "rille"
+local native = require "rille.native"
 local fail = require "rille.fail"
 local fields = require "rille.recipe.fields"
 local modes = require "rille.recipe.modes"
@@ -93,7 +94,7 @@ local function differences(kind, list, saved, facts)
   for _, entry in ipairs(list) do
     own[entry[1]] = true
     if saved[entry[1]] == nil then
-      facts[#facts + 1] = ("the checkpoint has no %s '%s'"):format(kind, entry[1])
+      facts[#facts + 1] = ("the checkpoint has no %s '%s'"):format(kind, native.shown(entry[1]))
     end
   end
   local extra = {}
@@ -102,7 +103,8 @@ local function differences(kind, list, saved, facts)
   end
   table.sort(extra)
   for _, name in ipairs(extra) do
-    facts[#facts + 1] = ("the recipe has no %s '%s', which the checkpoint has"):format(kind, name)
+    facts[#facts + 1] = ("the recipe has no %s '%s', which the checkpoint has"):format(kind,
+      native.shown(tostring(name)))
   end
 end
 

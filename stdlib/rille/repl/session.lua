@@ -50,7 +50,7 @@ end
 -- Error objects tell their place themselves; others get the calls that led there, without ours.
 local function error_text(err)
   if type(err) == "table" then return err end
-  local trace = debug.traceback(tostring(err), 2)
+  local trace = tostring(err) .. "\n" .. debug.traceback(nil, 2)
   trace = trace:gsub("\n%s*rille:rille%.repl.*", ""):gsub("\n%s*%[C%]: in function 'xpcall'.*", "")
   return (trace:gsub("\nstack traceback:\n%s*input:%d+:%d+: in main chunk$", ""))
 end
@@ -104,7 +104,7 @@ function Session:call(chunk, ...)
   local results = table.pack(xpcall(chunk, error_text, ...))
   self.pending = {}
   if results[1] then return table.unpack(results, 1, results.n) end
-  return show.complain(show.text(results[2]))
+  return show.complain(results[2])
 end
 
 function Session:run(chunk, silent)

@@ -1,5 +1,7 @@
 -- Values as the interactive shell shows them: in one line where they fit, tables two levels deep,
 -- and no byte that a terminal would obey.
+local native = require "rille.native"
+
 local kWidth, kItems, kDepth, kText = 78, 40, 2, 2000
 
 local keyword = {}
@@ -90,9 +92,11 @@ function show(value, depth)
   return plain and table_text(value, depth) or own_text(value)
 end
 
--- Says what went wrong; gives what an input gives that failed.
+-- Says what went wrong, which may be any error; gives what an input gives that failed.
 local function complain(problem)
-  io.stderr:write(problem, "\n")
+  local ok, text = pcall(tostring, problem)
+  if not ok then text = "an error whose text could not be had" end
+  io.stderr:write(native.reported(text), "\n")
   return false
 end
 
