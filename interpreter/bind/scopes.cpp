@@ -11,7 +11,8 @@ void scope_begin(Call& c) { c.give(c.interpreter().owned.begin_scope()); }
 
 // native.scope_end(began): frees the tensors this coroutine made since, but for those kept.
 void scope_end(Call& c) {
-  c.interpreter().owned.end_scope(static_cast<size_t>(c.integer(1, "began")), c.thread());
+  c.interpreter().owned.end_scope(static_cast<size_t>(c.integer(1, "began")), c.thread(),
+                                  c.where());
 }
 
 // native.scope_keep(t)

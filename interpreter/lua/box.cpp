@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "interpreter/lua/diagnose.h"
+
 namespace rille::lua {
 namespace {
 
@@ -9,16 +11,33 @@ namespace {
 // of.
 constexpr int64_t kBoxed = 256;
 
-// Drops what a box owns. Takes any argument, any number of times; calls no Lua.
-int drop(lua_State* L) {
-  if (lua_type(L, 1) != LUA_TUSERDATA || lua_rawlen(L, 1) < sizeof(Box)) return 0;
+// The box that an event is about: null where it is none, or finalized already.
+Box* box_of_event(lua_State* L) {
+  if (lua_type(L, 1) != LUA_TUSERDATA || lua_rawlen(L, 1) < sizeof(Box)) return nullptr;
   Box* b = static_cast<Box*>(lua_touserdata(L, 1));
   const bool ours =
       b->tag == Box::tag_of(BoxKind::tensor) || b->tag == Box::tag_of(BoxKind::object);
-  if (!ours || b->slot == Owned::kNone) return 0;
+  return ours && b->slot != Owned::kNone ? b : nullptr;
+}
+
+// Both take any argument, any number of times, and call no Lua that raises.
+
+// __gc: drops what a box owns, and its slot.
+int finalize(lua_State* L) {
+  Box* b = box_of_event(L);
+  if (!b) return 0;
   Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(1)));
   in.owned.drop(std::exchange(b->slot, Owned::kNone));
   if (in.budget) in.budget->give(kBoxed);
+  return 0;
+}
+
+// __close: drops what a box owns. The slot stays, to tell where that was.
+int close(lua_State* L) {
+  if (const Box* b = box_of_event(L)) {
+    Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(1)));
+    in.owned.close(b->slot, {user_site(L), false});
+  }
   return 0;
 }
 
@@ -60,9 +79,11 @@ Box* finish_box(lua_State* L, Interpreter& in, Box* b) {
 }
 
 void finish_metatable(lua_State* L, Interpreter& in) {
-  for (const char* event : {"__gc", "__close"}) {
+  constexpr std::pair<const char*, lua_CFunction> events[] = {{"__gc", finalize},
+                                                              {"__close", close}};
+  for (const auto& [event, function] : events) {
     lua_pushlightuserdata(L, &in);
-    lua_pushcclosure(L, drop, 1);
+    lua_pushcclosure(L, function, 1);
     lua_setfield(L, -2, event);
   }
   lua_pushboolean(L, 0);
@@ -101,6 +122,12 @@ bool is_closed_box(lua_State* L, int i, const Interpreter& in) {
   const Box* b = as_box(L, i, in, BoxKind::tensor);
   if (!b) b = as_box(L, i, in, BoxKind::object);
   return b && !in.owned.held(b->slot);
+}
+
+Owned::Closing closing_of(lua_State* L, int i, const Interpreter& in) {
+  const Box* b = as_box(L, i, in, BoxKind::tensor);
+  if (!b) b = as_box(L, i, in, BoxKind::object);
+  return b ? in.owned.closing(b->slot) : Owned::Closing{};
 }
 
 uint32_t slot_of(lua_State* L, int i, const Interpreter& in) {

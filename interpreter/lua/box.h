@@ -1,7 +1,7 @@
 // The userdata that scripts hold: a tag, and a slot of the interpreter's list of what boxes own
 // (lua/owned.h), so that C++ can free what a box holds without reaching into Lua's memory. A value
 // is taken for a box only if it is a full userdata that the list knows by its address; where it is
-// closed, and the list has forgotten it, if its metatable is ours and its tag is right.
+// closed, so that its slot holds nothing, if its metatable is ours and its tag is right.
 #pragma once
 #include <lua.hpp>
 
@@ -32,6 +32,8 @@ ObjectRef* peek_object(lua_State* L, int i, const Interpreter& in);
 uint32_t slot_of(lua_State* L, int i, const Interpreter& in);
 /// True for one of our boxes that a script has closed or freed.
 bool is_closed_box(lua_State* L, int i, const Interpreter& in);
+/// Where that was, for such a box.
+Owned::Closing closing_of(lua_State* L, int i, const Interpreter& in);
 /// True for a tensor, closed or not.
 bool is_tensor_box(lua_State* L, int i, const Interpreter& in);
 

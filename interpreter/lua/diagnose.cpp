@@ -154,7 +154,7 @@ void set_string(lua_State* L, const char* key, const std::string& value) {
 
 }  // namespace
 
-Site user_site(lua_State* L) {
+Site user_site(lua_State* L) noexcept try {
   lua_Debug ar;
   if (!user_frame(L, ar)) return {};
   // Scripts call ops from the same source many times in a row.
@@ -162,10 +162,13 @@ Site user_site(lua_State* L) {
   thread_local const char* last_interned = nullptr;
   const char* source = shown_source(ar);
   if (!last_interned || last != source) {
+    last_interned = nullptr;
     last = source;
     last_interned = interned(source);
   }
   return {last_interned, ar.currentline};
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
 void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, const int* args) {
@@ -321,13 +324,25 @@ std::string nearest(std::string_view wrong, const std::vector<std::string_view>&
   return std::string(best);
 }
 
+std::string describe_closing(lua_State* L, int i, const Interpreter& in) {
+  const Owned::Closing closing = closing_of(L, i, in);
+  if (!closing.at.source) return "is closed";
+  return fmt::format("was {} at {}:{}",
+                     closing.by_scope ? "freed by the scope that ended" : "closed",
+                     closing.at.source, closing.at.line);
+}
+
 std::string describe_value(lua_State* L, int i, const Interpreter& in) {
   if (TensorImpl* p = peek_tensor(L, i, in)) {
     const Tensor t = tensor_of(p);
     return fmt::format("{}{}", name(t.dtype()), to_string(t.shape()));
   }
-  if (is_closed_box(L, i, in))
-    return is_tensor_box(L, i, in) ? "a closed tensor" : "a closed object";
+  if (is_closed_box(L, i, in)) {
+    const std::string_view what = is_tensor_box(L, i, in) ? "tensor" : "object";
+    if (!closing_of(L, i, in).at.source) return fmt::format("a closed {}", what);
+    return fmt::format("{} {} that {}", what == "object" ? "an" : "a", what,
+                       describe_closing(L, i, in));
+  }
   switch (lua_type(L, i)) {
     case LUA_TNONE:
     case LUA_TNIL: return "nil";

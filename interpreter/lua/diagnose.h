@@ -7,8 +7,8 @@
 
 namespace rille::lua {
 
-/// The innermost line of the user's: not the standard library's.
-Site user_site(lua_State* L);
+/// The innermost line of the user's: not the standard library's. Nowhere, for want of memory too.
+Site user_site(lua_State* L) noexcept;
 
 /// Fills in `in.raised`. `args` are the stack indices of the op's fields (0: not given), or null.
 void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, const int* args);
@@ -28,6 +28,10 @@ std::string nearest(std::string_view wrong, const std::vector<std::string_view>&
 
 /// "string 'x'", "number 3.5", "f32[2, 3]", as errors name a value.
 std::string describe_value(lua_State* L, int i, const Interpreter& in);
+
+/// Of a closed value: "was closed at f.lua:3", "was freed by the scope that ended at f.lua:3", or
+/// where nobody knows "is closed".
+std::string describe_closing(lua_State* L, int i, const Interpreter& in);
 
 /// Makes the metatable of error objects.
 void make_error_metatable(lua_State* L);

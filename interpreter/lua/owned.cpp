@@ -48,11 +48,20 @@ void Owned::clear(uint32_t slot) noexcept {
   if (void* impl = std::exchange(slots_[slot].impl, nullptr)) release(slots_[slot].kind, impl);
 }
 
+void Owned::close(uint32_t slot, Closing closing) noexcept {
+  if (slot >= slots_.size() || !slots_[slot].impl) return;
+  Slot& s = slots_[slot];
+  s.closed_in = closing.at.source;
+  s.closed_line = closing.at.line;
+  s.closed_by_scope = closing.by_scope;
+  clear(slot);
+}
+
 void Owned::drop(uint32_t slot) noexcept {
   if (slot >= slots_.size()) return;  // all was released before
   const uint32_t serial = slots_[slot].serial + 1;
   const Slot was =
-      std::exchange(slots_[slot], {nullptr, nullptr, free_, BoxKind::tensor, false, serial});
+      std::exchange(slots_[slot], {nullptr, nullptr, free_, BoxKind::tensor, false, false, serial});
   free_ = slot;
   if (was.impl) release(was.kind, was.impl);
 }
@@ -64,7 +73,7 @@ void Owned::remember(uint32_t slot, const void* thread) noexcept {
   }
 }
 
-void Owned::end_scope(size_t began, const void* thread) noexcept {
+void Owned::end_scope(size_t began, const void* thread, Site at) noexcept {
   --scopes_;
   size_t left = std::min(began, made_.size());
   for (size_t i = left; i < made_.size(); ++i) {
@@ -74,7 +83,7 @@ void Owned::end_scope(size_t began, const void* thread) noexcept {
     if (m.thread != thread || (alive && std::exchange(s.kept, false)))
       made_[left++] = m;
     else if (alive && !wants_gradient(s.impl))
-      clear(m.slot);
+      close(m.slot, {at, true});
   }
   made_.resize(scopes_ > 0 ? left : 0);
 }

@@ -30,8 +30,19 @@ class Owned {
   }
   /// What a slot holds: TensorImpl*, or ObjectRef*; null until filled, once freed, and for kNone.
   void* held(uint32_t slot) const noexcept { return slot == kNone ? nullptr : slots_[slot].impl; }
-  /// Frees what the slot holds; it stays taken.
-  void clear(uint32_t slot) noexcept;
+  /// Where a script closed what a slot held, or where the scope ended that freed it. Without a
+  /// source where nobody did, or nobody knows.
+  struct Closing {
+    Site at;
+    bool by_scope = false;
+  };
+  /// Frees what the slot holds; it stays taken, and knows where that was.
+  void close(uint32_t slot, Closing closing) noexcept;
+  Closing closing(uint32_t slot) const noexcept {
+    if (slot >= slots_.size()) return {};
+    const Slot& s = slots_[slot];
+    return {{s.closed_in, s.closed_line}, s.closed_by_scope};
+  }
   /// Frees what the slot holds, and the slot.
   void drop(uint32_t slot) noexcept;
   // Scopes (rille.scope): tensors of one coroutine (`thread`, compared and never used) that were
@@ -41,7 +52,7 @@ class Owned {
     ++scopes_;
     return made_.size();
   }
-  void end_scope(size_t began, const void* thread) noexcept;
+  void end_scope(size_t began, const void* thread, Site at) noexcept;
   /// Scopes whose end never comes: what they would have freed is the collector's.
   void forget_scopes() noexcept {
     made_.clear();
@@ -74,12 +85,16 @@ class Owned {
     uint32_t next;  // in the list of free ones
     BoxKind kind;
     bool kept = false;
+    bool closed_by_scope = false;
     uint32_t serial = 0;  // tells its owners apart
+    int closed_line = 0;
+    const char* closed_in = nullptr;
   };
   struct Made {
     uint32_t slot, serial;
     const void* thread;
   };
+  void clear(uint32_t slot) noexcept;
   void remember(uint32_t slot, const void* thread) noexcept;
 
   std::vector<Slot> slots_;

@@ -160,7 +160,8 @@ class Reader {
   }
 
   [[noreturn]] void wrong(const FieldInfo& f, int i) {
-    if (is_closed_box(L_, i, in_)) throw type_error("'{}' is a closed tensor", f.name).of(f.name);
+    if (is_closed_box(L_, i, in_))
+      throw type_error("'{}' {}", f.name, describe_closing(L_, i, in_)).of(f.name);
     throw type_error("'{}' must be {}, got {}", f.name, expected_text(f),
                      describe_value(L_, i, in_))
         .of(f.name);
