@@ -6,7 +6,12 @@ local fail = require "rille.fail"
 local read_options = require "rille.options"
 
 local known = {
-  { "tokens" }, { "context" }, { "temperature", 1.0 }, { "top_k" }, { "start" }, { "seed" },
+  { "tokens", type = "integer", required = true, doc = "how many to sample" },
+  { "context", type = "integer", doc = "the most ids that the model sees" },
+  { "temperature", 1.0, doc = "0: always the likeliest" },
+  { "top_k", type = "integer", doc = "of the k likeliest only" },
+  { "start", type = "rille.Tensor|integer[]|integer", doc = "what stands before; else one id 0" },
+  { "seed", type = "integer", doc = "of the draws; the run's without" },
 }
 
 -- The start as [batch, time]; one id 0 where nothing is given.
@@ -32,6 +37,7 @@ end
 
 -- Returns the ids with the start before them: [time] where the start was one sequence, else
 -- [batch, time].
+--: model: rille.nn.Module|(fun(ids: rille.Tensor): rille.Tensor) -> rille.Tensor
 return function(model, options)
   local o = read_options("generate", options, known)
   if not o.tokens then fail.argument("generate", "'tokens' is missing") end

@@ -1,5 +1,6 @@
 -- Reads a trailing option table against a list of what is known: { { "lr", 0.001 }, { "seed" } }.
--- Returns a fresh table with the defaults filled in; an entry without a default is optional.
+-- Returns a fresh table with the defaults filled in; an entry without a default is optional. An
+-- entry's `type`, `doc` and `required` are for those who read the declaration (rille.annotations).
 local fail = require "rille.fail"
 
 local function show(value)

@@ -1,13 +1,26 @@
 -- Types of what is written in C++ and is no op, and of functions whose source says no types:
 -- "parameters -> results" as LuaCATS has them, and one line of text ("" where the source has it).
 -- A test compares the names with the live module.
-local optimizer = "params: rille.Tensor[]|table[], options?: rille.optim.%s.options "
-  .. "-> rille.optim.Optimizer"
+local retain = {
+  "retain_graph", false, doc = "it may be gone through again; create_graph's value without",
+}
+local create = { "create_graph", false, doc = "the gradients can be differentiated" }
+local backward = {
+  retain, create,
+  { "inputs", type = "rille.Tensor|rille.Tensor[]", doc = "the only ones that get a gradient" },
+}
+local to = {
+  { "dtype", type = "rille.dtype" }, { "device", type = "string" },
+  { "copy", false, doc = "a copy though nothing changes" }, { "async", type = "boolean" },
+  { "layout", type = "string" }, { "saturate", type = "boolean" }, { "nan", type = "any" },
+  { "rounding", type = "string" }, { "generator", type = "rille.Generator" },
+}
 local scope = "fn?: fun(...): any, ...: any -> any"
 
 return {
   ["rille.backward"] = { "outputs: rille.Tensor|rille.Tensor[], grad_outputs?: "
-    .. "rille.Tensor|rille.Tensor[], options?: table", "Gradients of several roots at once." },
+    .. "rille.Tensor|rille.Tensor[], options?: rille.backward.options",
+    "Gradients of several roots at once.", options = { retain, create } },
   ["rille.clock"] = { "-> number", "Seconds of a clock that only goes forward." },
   ["rille.default_device"] = { "device?: string -> string",
     "Where new tensors are made; with an argument it is set." },
@@ -24,8 +37,11 @@ return {
   ["rille.grad"] = { "outputs: rille.Tensor|rille.Tensor[], inputs: rille.Tensor|rille.Tensor[], "
     .. "options?: rille.grad.options -> rille.Tensor ...", "Gradients of outputs with respect to "
     .. "inputs; .grad of tensors stays as it is.",
-    options = { { "grad_outputs", "rille.Tensor|rille.Tensor[]" }, { "retain_graph", "boolean" },
-      { "create_graph", "boolean" }, { "allow_unused", "boolean" } } },
+    options = {
+      { "grad_outputs", type = "rille.Tensor|rille.Tensor[]", doc = "what backward starts from" },
+      retain, create,
+      { "allow_unused", false, doc = "nil for an input that no output is made from" },
+    } },
   ["rille.info"] = { "-> table<string, string>", "Versions, devices, libraries, kernels in use." },
   ["rille.io.npy"] = { "path: string, tensor?: rille.Tensor -> rille.Tensor",
     "Reads a NumPy file, or writes the tensor." },
@@ -38,8 +54,11 @@ return {
   ["rille.save"] = { "path: string, value: table", "Writes a table of tensors and plain values." },
   ["rille.load"] = { "path: string, options?: rille.load.options -> table",
     "What rille.save wrote; no code runs.",
-    options = { { "device", "string" }, { "mmap", "boolean" }, { "map_device", "string" },
-      { "strict", "boolean" } } },
+    options = {
+      { "device", type = "string", doc = "where the tensors go" },
+      { "mmap", false, doc = "the file is mapped, not read" },
+      { "map_device", type = "any" }, { "strict", type = "boolean" },
+    } },
   ["rille.memory.allocated"] = { "-> integer", "Bytes of tensors that are alive." },
   ["rille.memory.empty_cache"] = { "", "Gives free blocks back to the system." },
   ["rille.memory.limit"] = { "bytes?: integer|string -> integer?",
@@ -55,8 +74,9 @@ return {
   ["rille.seed"] = { "seed: integer", "Starts the interpreter's random numbers anew." },
   ["rille.tensor"] = { "values: number|boolean|table|rille.Tensor, options?: rille.tensor.options "
     .. "-> rille.Tensor", "A tensor of the values of a nested list, or a copy of a tensor.",
-    options = { { "dtype", "rille.dtype" }, { "device", "string" },
-      { "requires_grad", "boolean", "false" } } },
+    options = {
+      { "dtype", type = "rille.dtype" }, { "device", type = "string" }, { "requires_grad", false },
+    } },
   ["rille.threads"] = { "n?: integer -> integer", "CPU threads; with an argument they are set." },
 
   ["rille.no_grad"] = { scope, "Ops inside are not recorded: a <close> value, or runs fn." },
@@ -64,7 +84,6 @@ return {
   ["rille.inference"] = { scope, "No recording, no versions: a <close> value, or runs fn." },
   ["rille.debugging.detect_anomaly"] = { scope, "Backward tells which op made the first NaN." },
   ["rille.args"] = { "spec: table<string, any>, words?: string[] -> table<string, any>", "" },
-  ["rille.recipe"] = { "recipe: table -> rille.Recipe", "" },
   ["rille.save_on_cpu"] = { "fn?: fun(...): any, ...: any -> any", "" },
   ["rille.scope"] = { "fn?: fun(...): any, ...: any -> any",
     "Tensors made inside are freed at its end: a <close> value, or runs fn." },
@@ -74,21 +93,8 @@ return {
   ["rille.nn.module"] = { "name: string, base?: rille.nn.Module -> rille.nn.Module", "" },
   ["rille.nn.Parameter"] = { "t: rille.Tensor -> rille.Tensor", "" },
 
-  ["rille.optim.SGD"] = { optimizer:format "SGD", "" },
-  ["rille.optim.Adam"] = { optimizer:format "Adam", "" },
-  ["rille.optim.AdamW"] = { optimizer:format "AdamW", "" },
-  ["rille.data.Loader"] = {
-    "set: any, options?: rille.data.Loader.options -> rille.data.DataLoader", "",
-    types = {
-      batch = "integer|false", shuffle = "boolean", sampler = "table", batch_sampler = "table",
-      workers = "integer", transform = "fun(item: table): any", collate = "fun(items: any[]): any",
-      drop_last = "boolean", prefetch = "integer", persistent = "boolean", seed = "integer",
-      worker_init = "fun(number: integer)",
-    },
-  },
-
-  ["Tensor.backward"] = { "gradient?: rille.Tensor, options?: table",
-    "Gradients of what it was made from go into their .grad." },
+  ["Tensor.backward"] = { "gradient?: rille.Tensor, options?: Tensor.backward.options",
+    "Gradients of what it was made from go into their .grad.", options = backward },
   ["Tensor.bfloat16"] = { "-> rille.Tensor", "As bf16." },
   ["Tensor.bool"] = { "-> rille.Tensor", "As bool." },
   ["Tensor.cpu"] = { "-> rille.Tensor", "On the device cpu." },
@@ -112,7 +118,8 @@ return {
   ["Tensor.size"] = { "dim?: integer -> integer ...", "The size of a dim, or all of them." },
   ["Tensor.stride"] = { "dim?: integer -> integer ...", "The stride of a dim, or all of them." },
   ["Tensor.to"] = { "target: rille.dtype|string|rille.Tensor, other?: rille.dtype|string, "
-    .. "options?: table -> rille.Tensor", "As another dtype, elsewhere, or like a tensor." },
+    .. "options?: Tensor.to.options -> rille.Tensor",
+    "As another dtype, elsewhere, or like a tensor.", options = to },
   ["Tensor.tolist"] = { "-> any", "Its values as nested lists." },
   ["Tensor.type_as"] = { "other: rille.Tensor -> rille.Tensor", "As the dtype of another." },
 

@@ -32,7 +32,12 @@ end
 -- What may stand in the trailing table, under the class rille.<op>.options.
 local function options_of(op)
   local list = {}
-  for _, field in ipairs(op.fields) do list[#list + 1] = field end
+  for _, field in ipairs(op.fields) do
+    list[#list + 1] = {
+      name = field.name, type = field.type, doc = field.doc, default = field.default,
+      required = field.required, positional = true,
+    }
+  end
   if op.draws then
     list[#list + 1] = { name = "generator", type = "rille.Generator", doc = "of the numbers" }
   end
@@ -68,7 +73,7 @@ local function overloads(op, params, result, self)
   return list
 end
 
-local function write(w, op, name, first, result)
+local function entry(op, path, first, result)
   local params = {}
   for i = first, #op.fields do
     params[#params + 1] = parameter(op.fields[i])
@@ -77,18 +82,20 @@ local function write(w, op, name, first, result)
   local results = result and { result } or results_of(op)
   local short = table.concat(results, ", "):gsub("(rille%.Tensor) [%a_][%w_]*", "%1")
   short = short:gsub("rille%.Tensor %.%.%.", "...rille.Tensor")
-  w:func(name, op.doc, params, results, overloads(op, params, short, first > 1))
+  return {
+    path = path, op = op.name, doc = { op.doc }, params = params, results = results,
+    options = options_of(op), overloads = overloads(op, params, short, first > 1),
+  }
 end
 
-function ops.options(w, op)
-  w:options(("rille.%s.options"):format(op.name), options_of(op))
-end
+function ops.func(op) return entry(op, "rille." .. op.name, 1) end
 
-function ops.func(w, op) write(w, op, "M." .. op.name, 1) end
-
-function ops.method(w, op, in_place)
+-- Methods share the class of options of the function.
+function ops.method(op, in_place)
   local name = in_place and op.name .. "_" or op.name
-  write(w, op, "Tensor:" .. name, 2, in_place and "rille.Tensor" or nil)
+  local method = entry(op, "Tensor." .. name, 2, in_place and "rille.Tensor" or nil)
+  method.shares = true
+  return method
 end
 
 return ops

@@ -28,11 +28,18 @@ function Writer:doc(lines)
   end
 end
 
--- The class of an options table: entries have name, type and may have doc and default.
+-- The class of an options table: entries have name, type and may have doc, default and fields of
+-- their own, which are a class, too. What is required may be missing where it can be given by
+-- position.
 function Writer:options(class, entries)
+  for _, entry in ipairs(entries) do
+    if entry.fields then self:options(class .. "." .. entry.name, entry.fields) end
+  end
   self:line("---@class %s", class)
   for _, entry in ipairs(entries) do
-    local words = { "---@field", entry.name .. "?", entry.type }
+    local mark = entry.required and not entry.positional and "" or "?"
+    local kind = entry.fields and class .. "." .. entry.name or entry.type
+    local words = { "---@field", entry.name .. mark, kind }
     if entry.doc and entry.doc ~= "" then words[#words + 1] = entry.doc end
     if entry.default then words[#words + 1] = ("(default %s)"):format(entry.default) end
     self:line("%s", table.concat(words, " "))

@@ -89,8 +89,12 @@ local function padded(list, o)
   return result
 end
 
+-- For a loader's `collate`: tensors of different sizes are padded to the largest.
+--: -> fun(items: any[]): any
 local function pad_collate(options)
-  local o = read_options("pad_collate", options, { { "pad", 0 }, { "multiple_of", 1 } })
+  local o = read_options("pad_collate", options, {
+    { "pad", 0, doc = "the value" }, { "multiple_of", 1, doc = "sizes are rounded up to it" },
+  })
   local function pad(list) return padded(list, o) end
   return function(items, positions)
     return collate(items, positions, "", pad)

@@ -2,6 +2,8 @@
 -- another.
 local Map = { __name = "data.map" }
 
+-- A dataset whose items go through a function.
+--: set: rille.data.Set, f: fun(item: any): any -> rille.data.Set
 function Map.new(set, f)
   return setmetatable({ set = set, f = f }, Map)
 end
@@ -17,6 +19,8 @@ end
 
 local Concat = { __name = "data.concat" }
 
+-- Datasets one after another.
+--: ...: rille.data.Set -> rille.data.Set
 function Concat.new(...)
   local sets, count = { ... }, 0
   for _, set in ipairs(sets) do count = count + #set end

@@ -15,10 +15,16 @@ local function place_in_world()
 end
 
 local known = {
-  { "shuffle", true }, { "seed", 0 }, { "drop_last", false }, { "mode", "train" }, { "rank" },
-  { "world_size" },
+  { "shuffle", true, doc = "in random order" },
+  { "seed", 0, type = "integer", doc = "of the order that all ranks share" },
+  { "drop_last", false, doc = "items that don't fill a round are left out, not repeated" },
+  { "mode", "train", type = '"train"|"eval"', doc = "eval gives each item to one rank only" },
+  { "rank", type = "integer", doc = "of this process, from 0" },
+  { "world_size", type = "integer", doc = "how many there are" },
 }
 
+-- Each rank's share of a dataset.
+--: set: integer|rille.data.Set -> rille.data.Sampler
 function DistributedSampler.new(set, options)
   local o = read_options("DistributedSampler", options, known)
   local rank, world = place_in_world()

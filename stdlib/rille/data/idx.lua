@@ -6,6 +6,8 @@ local fail = require "rille.fail"
 
 local Idx = { __name = "data.idx" }
 
+-- A dataset of IDX files (MNIST's format), plain or .gz; set[i] is { x = u8 image, y = integer }.
+--: images: string, labels: string -> rille.data.Set
 function Idx.new(images, labels)
   local x, y = native.idx(images), native.idx(labels)
   if #x ~= #y then fail.argument("idx", "%d images and %d labels", #x, #y) end

@@ -11,10 +11,16 @@ local samplers = require "rille.data.samplers"
 local LengthBucket = samplers.define "data.LengthBucket"
 
 local known = {
-  { "batch" }, { "tokens" }, { "window", 50 }, { "shuffle", true }, { "seed" }, { "rank", 0 },
-  { "world_size", 1 },
+  { "batch", type = "integer", doc = "items a batch" },
+  { "tokens", type = "integer", doc = "the most that the longest length times the count may be" },
+  { "window", 50, doc = "batches whose items are sorted together" },
+  { "shuffle", true, doc = "in random order" },
+  { "seed", type = "integer", doc = "of its order; the run's without" },
+  { "rank", 0, doc = "of this process, from 0" }, { "world_size", 1, doc = "how many there are" },
 }
 
+-- Batches of items of like length, of `batch` items or of at most `tokens`.
+--: lengths: integer[]|rille.Tensor -> rille.data.Sampler
 function LengthBucket.new(lengths, options)
   local o = read_options("LengthBucket", options, known)
   if (o.batch == nil) == (o.tokens == nil) then

@@ -10,9 +10,21 @@ local samplers = require "rille.data.samplers"
 local Loader = { __name = "data.Loader" }
 
 local known = {
-  { "batch" }, { "shuffle" }, { "sampler" }, { "batch_sampler" }, { "workers", 0 }, { "transform" },
-  { "collate" }, { "pin_memory", false }, { "drop_last" }, { "prefetch" }, { "persistent" },
-  { "timeout", 0 }, { "in_order", true }, { "seed" }, { "worker_init" },
+  { "batch", type = "integer|false", doc = "items a batch, 1 without; false: items as they are" },
+  { "shuffle", type = "boolean", doc = "in random order" },
+  { "sampler", type = "rille.data.Sampler|integer[]", doc = "the order of the items" },
+  { "batch_sampler", type = "rille.data.Sampler", doc = "the order, in lists of positions" },
+  { "workers", 0, type = "integer", doc = "threads that make batches ahead" },
+  { "transform", type = "(fun(item: any): any)|table", doc = "of an item, or of its fields" },
+  { "collate", type = "fun(items: any[]): any", doc = "makes a batch of a list of items" },
+  { "pin_memory", false, doc = "tensors are copied to memory that a device can read" },
+  { "drop_last", type = "boolean", doc = "a batch that is not full is left out" },
+  { "prefetch", type = "integer", doc = "batches that each worker is ahead" },
+  { "persistent", type = "boolean", doc = "workers stay from one epoch to the next" },
+  { "timeout", 0, doc = "seconds to wait for a batch; 0: for ever" },
+  { "in_order", true, doc = "batches come in the order of the sampler" },
+  { "seed", type = "integer", doc = "of its order and transforms; the run's without" },
+  { "worker_init", type = "fun(number: integer)", doc = "runs first in each worker" },
 }
 
 -- Two options that exclude each other, as in PyTorch.
@@ -53,6 +65,8 @@ local function order_of(set, o)
   return samplers.Batch(sampler, o.batch or 1, { drop_last = o.drop_last or false })
 end
 
+-- Batches of a dataset in the order of a sampler, made here or by workers ahead of their use.
+--: set: rille.data.Set|table -> rille.data.DataLoader
 function Loader.new(set, options)
   local o = read_options("Loader", options, known)
   check(o)
@@ -92,6 +106,7 @@ local function begin(self, epoch)
 end
 
 -- Iterates batch and its number in the epoch. Without an epoch each call is the next one, from 1.
+--: epoch?: integer -> fun(): any, integer
 function Loader:iter(epoch)
   local skip = begin(self, epoch)
   local next_positions = self.order:iter(self.epoch)
@@ -138,6 +153,7 @@ end
 
 -- Where the loader stands, and what its order is made from; with any number of workers the batch
 -- after load_state is the one that came next.
+--: -> table
 function Loader:state()
   local sampler = sampler_of(self)
   local epoch, batches = self.epoch, self.done
@@ -149,6 +165,7 @@ function Loader:state()
 end
 
 -- A state takes its seeds along, so that the order is the same whatever this loader was made with.
+--: state: table
 function Loader:load_state(state)
   local sampler = sampler_of(self)
   for name, own in pairs { items = #self.set, batch = self.options.batch or 1 } do

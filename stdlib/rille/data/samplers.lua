@@ -34,6 +34,8 @@ end
 
 local Sequential = define "data.Sequential"
 
+-- The positions in order.
+--: set: integer|rille.data.Set -> rille.data.Sampler
 function Sequential.new(set)
   return make(Sequential, { count = size_of(set) })
 end
@@ -48,11 +50,16 @@ function Sequential:iter()
   end
 end
 
--- A permutation, or with replacement `count` independent draws.
 local Random = define "data.Random"
 
+-- The positions in random order, or with replacement `count` independent draws.
+--: set: integer|rille.data.Set -> rille.data.Sampler
 function Random.new(set, options)
-  local o = read_options("Random", options, { { "replacement", false }, { "count" }, { "seed" } })
+  local o = read_options("Random", options, {
+    { "replacement", false, doc = "a position may come twice" },
+    { "count", type = "integer", doc = "how many an epoch has; all without" },
+    { "seed", type = "integer", doc = "of its order; the run's without" },
+  })
   local n = size_of(set)
   return make(Random, {
     size = n, count = o.count or n, replacement = o.replacement,
@@ -82,11 +89,15 @@ function Random:iter(epoch)
   end
 end
 
--- The given positions in random order.
 local Subset = define "data.SubsetRandom"
 
+-- The given positions in random order.
+--: positions: integer[] -> rille.data.Sampler
 function Subset.new(positions, options)
-  local o = read_options("Subset", options, { { "shuffle", true }, { "seed" } })
+  local o = read_options("Subset", options, {
+    { "shuffle", true, doc = "in random order" },
+    { "seed", type = "integer", doc = "of its order; the run's without" },
+  })
   return make(Subset, {
     positions = positions, count = #positions, shuffle = o.shuffle,
     seed = o.seed or native.initial_seed(),
@@ -101,11 +112,15 @@ function Subset:iter(epoch)
   end
 end
 
--- Positions with probability in proportion to their weights.
 local Weighted = define "data.Weighted"
 
+-- Positions with probability in proportion to their weights.
+--: weights: number[]|rille.Tensor, count?: integer -> rille.data.Sampler
 function Weighted.new(weights, count, options)
-  local o = read_options("Weighted", options, { { "replacement", true }, { "seed" } })
+  local o = read_options("Weighted", options, {
+    { "replacement", true, doc = "a position may come twice" },
+    { "seed", type = "integer", doc = "of its order; the run's without" },
+  })
   if native.is_tensor(weights) then weights = weights:tolist() end
   local sums, total = {}, 0
   for i, weight in ipairs(weights) do
@@ -160,11 +175,14 @@ function Weighted:iter(epoch)
   end
 end
 
--- Groups the positions of a sampler into lists.
 local Batch = define "data.Batch"
 
+-- The positions of a sampler in lists of `size`.
+--: sampler: rille.data.Sampler, size: integer -> rille.data.Sampler
 function Batch.new(sampler, size, options)
-  local o = read_options("Batch", options, { { "drop_last", false } })
+  local o = read_options("Batch", options, {
+    { "drop_last", false, doc = "a list that is not full is left out" },
+  })
   if math.type(size) ~= "integer" or size < 1 then
     fail.argument("Batch", "the batch size must be a positive integer, got %s", tostring(size))
   end

@@ -5,7 +5,8 @@ local read_options = require "rille.options"
 
 local Subset = { __name = "data.subset" }
 
--- `positions` is a list, or a table { first = , last = } for a stretch.
+-- The items at some positions: or a table { first = , last = } for a stretch.
+--: set: rille.data.Set, positions: integer[]|table -> rille.data.Set
 function Subset.new(set, positions)
   local self = { set = set, positions = positions, first = positions.first }
   self.count = self.first and positions.last - positions.first + 1 or #positions
@@ -56,8 +57,11 @@ local function bounds(n, fractions)
 end
 
 -- Returns one dataset a fraction: contiguous stretches unless shuffled.
+--: set: rille.data.Set, fractions: number[] -> rille.data.Set ...
 function Subset.split(set, fractions, options)
-  options = read_options("split", options, { { "shuffle", false }, { "seed", 0 } })
+  options = read_options("split", options, {
+    { "shuffle", false, doc = "random items" }, { "seed", 0, type = "integer", doc = "of them" },
+  })
   local parts, first = {}, 1
   local order = options.shuffle and random.permutation(options.seed, 0, #set)
   for i, last in ipairs(bounds(#set, fractions)) do

@@ -6,6 +6,8 @@ local fail = require "rille.fail"
 
 local Table = { __name = "data.table" }
 
+-- A dataset of columns, tensors or lists; set[i] has a field for each.
+--: columns: table<string, rille.Tensor|any[]> -> rille.data.Set
 function Table.new(columns)
   if type(columns) ~= "table" then fail.type("table", "columns", "a table of columns", columns) end
   local count, first

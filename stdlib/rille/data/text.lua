@@ -10,6 +10,9 @@ local function make(ids, symbols, numbers)
   return setmetatable({ ids = ids, symbols = symbols, numbers = numbers, vocab = #symbols }, Text)
 end
 
+-- A text as ids of its characters (UTF-8): .ids, .vocab, encode(text), decode(ids),
+-- split(fraction).
+--: path: string -> rille.data.Set
 function Text.new(path)
   local ids, symbols = native.text(path)
   local numbers = {}

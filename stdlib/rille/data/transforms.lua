@@ -28,6 +28,7 @@ local function sides(size)
 end
 
 -- One function of a list of functions.
+--: list: (fun(x: any): any)[] -> fun(x: any): any
 function transforms.compose(list)
   return function(x)
     for _, f in ipairs(list) do x = f(x) end
@@ -39,6 +40,8 @@ local function crop(x, top, left, height, width)
   return x:narrow(2, top + 1, height):narrow(3, left + 1, width)
 end
 
+-- A stretch of the image at a random place.
+--: size: integer|integer[] -> fun(image: rille.Tensor): rille.Tensor
 function transforms.random_crop(size, options)
   local o = read_options("random_crop", options, { { "padding", 0 }, { "fill", 0 } })
   local height, width = sides(size)
@@ -56,6 +59,8 @@ function transforms.random_crop(size, options)
   end
 end
 
+-- The middle of the image.
+--: size: integer|integer[] -> fun(image: rille.Tensor): rille.Tensor
 function transforms.center_crop(size)
   local height, width = sides(size)
   return function(x)
@@ -65,6 +70,7 @@ function transforms.center_crop(size)
 end
 
 -- Left and right changed places with probability p; { vertical = true } top and bottom.
+--: -> fun(image: rille.Tensor): rille.Tensor
 function transforms.random_flip(options)
   local o = read_options("random_flip", options, { { "p", 0.5 }, { "vertical", false } })
   return function(x)
@@ -72,8 +78,10 @@ function transforms.random_flip(options)
   end
 end
 
+-- The image in another size.
+--: size: integer|integer[] -> fun(image: rille.Tensor): rille.Tensor
 function transforms.resize(size, options)
-  local o = read_options("resize", options, { { "mode", "bilinear" } })
+  local o = read_options("resize", options, { { "mode", "bilinear", doc = "as of interpolate" } })
   local height, width = sides(size)
   return function(x)
     local batch = as_float(x):unsqueeze(1)
@@ -82,6 +90,7 @@ function transforms.resize(size, options)
 end
 
 -- Turned about the centre by an angle drawn from [-degrees, degrees]; outside is 0.
+--: degrees: number -> fun(image: rille.Tensor): rille.Tensor
 function transforms.rotate(degrees)
   return function(x)
     local angle = math.rad(uniform(-degrees, degrees))
@@ -95,6 +104,7 @@ function transforms.rotate(degrees)
 end
 
 -- Brightness, contrast and saturation times a factor drawn from [1 - v, 1 + v].
+--: -> fun(image: rille.Tensor): rille.Tensor
 function transforms.color_jitter(options)
   local o = read_options("color_jitter", options,
     { { "brightness", 0.0 }, { "contrast", 0.0 }, { "saturation", 0.0 } })
@@ -115,6 +125,7 @@ function transforms.color_jitter(options)
 end
 
 -- (x - mean) / std by channel; integers are scaled to [0, 1] first.
+--: mean: number[], std: number[] -> fun(image: rille.Tensor): rille.Tensor
 function transforms.normalize(mean, std)
   local function by_channel(list) return rille.tensor(list):view(#list, 1, 1) end
   return function(x)
@@ -123,6 +134,7 @@ function transforms.normalize(mean, std)
 end
 
 -- With probability p a rectangle of `scale` times the area becomes `value`.
+--: -> fun(image: rille.Tensor): rille.Tensor
 function transforms.erase(options)
   local o = read_options("erase", options,
     { { "p", 0.5 }, { "scale", { 0.02, 0.33 } }, { "value", 0 } })
@@ -152,6 +164,7 @@ local function soft_labels(y, classes, part, order)
 end
 
 -- For a batch { x, y }: each image mixed with another; y becomes probabilities of `classes`.
+--: classes: integer -> fun(batch: table): table
 function transforms.mixup(classes, options)
   local o = read_options("mixup", options, { { "alpha", 0.2 } })
   return function(batch)
@@ -163,6 +176,7 @@ function transforms.mixup(classes, options)
 end
 
 -- For a batch: a rectangle of each image comes from another; y by area.
+--: classes: integer -> fun(batch: table): table
 function transforms.cutmix(classes, options)
   local o = read_options("cutmix", options, { { "alpha", 1.0 } })
   return function(batch)

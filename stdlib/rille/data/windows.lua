@@ -12,9 +12,15 @@ local Windows = { __name = "data.windows" }
 Windows.__index = Windows
 
 local known = {
-  { "length" }, { "batch", 1 }, { "shuffle", false }, { "seed" }, { "drop_last", true },
+  { "length", type = "integer", required = true, doc = "ids a window" },
+  { "batch", 1, doc = "windows a batch" },
+  { "shuffle", false, doc = "an endless stream of random windows" },
+  { "seed", type = "integer", doc = "of its order; the run's without" },
+  { "drop_last", true, doc = "a batch that is not full is left out" },
 }
 
+-- Batches of stretches of a long text: x, and y one further.
+--: source: rille.Tensor|rille.data.Set -> rille.data.Set
 function Windows.new(source, options)
   local o = read_options("windows", options, known)
   local ids = native.is_tensor(source) and source or type(source) == "table" and source.ids

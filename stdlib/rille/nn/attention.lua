@@ -9,13 +9,18 @@ local parameter = require "rille.parameter"
 local read_options = require "rille.options"
 local fail = require "rille.fail"
 
+-- Attention with projections, in several heads.
 local MultiheadAttention = module.define "MultiheadAttention"
 
 local known = {
-  { "dropout", 0.0 }, { "bias", true }, { "kdim" }, { "vdim" }, { "batch_first", true },
-  { "device" }, { "dtype" },
+  { "dropout", 0.0 }, { "bias", true },
+  { "kdim", type = "integer", doc = "width of the keys" },
+  { "vdim", type = "integer", doc = "width of the values" },
+  { "batch_first", true, doc = "inputs are [batch, time, width]" },
+  { "device", type = "string" }, { "dtype", type = "rille.dtype" },
 }
 
+--: width: integer, heads: integer
 function MultiheadAttention:init(width, heads, options)
   local o = read_options("MultiheadAttention", options, known)
   if width % heads ~= 0 then
@@ -76,11 +81,14 @@ local function weighed(self, q, k, v, o, mask)
 end
 
 local call_options = {
-  { "mask" }, { "padding_mask" }, { "causal", false }, { "need_weights", false },
+  { "mask", type = "rille.Tensor", doc = "[time, time] or broadcastable, true where it may look" },
+  { "padding_mask", type = "rille.Tensor", doc = "[batch, time], true for real tokens" },
+  { "causal", false, doc = "no look ahead" }, { "need_weights", false, doc = "given second" },
 }
 
 -- (query, key, value) or (x) for self-attention; returns the output, and with need_weights the
 -- weights [batch, time, time of the keys].
+--: query: rille.Tensor, key?: rille.Tensor, value?: rille.Tensor -> rille.Tensor
 function MultiheadAttention:forward(query, key, value, options)
   if type(key) == "table" or key == nil then options, key, value = key, query, query end
   local o = read_options("MultiheadAttention", options, call_options)

@@ -30,7 +30,12 @@ local losses = over_ops {
 -- triplet_margin_loss with a distance of one's own: a function of two tensors.
 local Triplet = module.define "TripletMarginWithDistanceLoss"
 
-local known = { { "distance" }, { "margin", 1.0 }, { "swap", false }, { "reduction", "mean" } }
+local known = {
+  { "distance", type = "fun(a: rille.Tensor, b: rille.Tensor): rille.Tensor",
+    doc = "pairwise_distance without" },
+  { "margin", 1.0 }, { "swap", false },
+  { "reduction", "mean", type = '"none"|"mean"|"sum"' },
+}
 
 function Triplet:init(options)
   local o = read_options("TripletMarginWithDistanceLoss", options, known)
@@ -38,6 +43,7 @@ function Triplet:init(options)
   self.margin, self.swap, self.reduction = o.margin, o.swap, o.reduction
 end
 
+--: anchor: rille.Tensor, positive: rille.Tensor, negative: rille.Tensor -> rille.Tensor
 function Triplet:forward(anchor, positive, negative)
   local near, far = self.distance(anchor, positive), self.distance(anchor, negative)
   if self.swap then far = far:minimum(self.distance(positive, negative)) end

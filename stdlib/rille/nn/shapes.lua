@@ -18,6 +18,7 @@ local classes = over_ops {
 -- Padding of the last dims: one number for all sides, or before and after each, the last dim first.
 local Pad = module.define "Pad"
 
+--: pads: integer|integer[], value?: number
 function Pad:init(pads, value)
   if type(pads) == "number" then
     local side = pads
@@ -51,10 +52,12 @@ end
 -- All dims but the first as one.
 local Flatten = module.define "Flatten"
 
+--: first?: integer, last?: integer
 function Flatten:init(first, last)
   self.first, self.last = first or 2, last or -1
 end
 
+--: x: rille.Tensor -> rille.Tensor
 function Flatten:forward(x)
   return x:flatten(self.first, self.last)
 end
@@ -65,10 +68,12 @@ end
 
 local Unflatten = module.define "Unflatten"
 
+--: dim: integer, sizes: integer[]
 function Unflatten:init(dim, sizes)
   self.dim, self.sizes = dim, sizes
 end
 
+--: x: rille.Tensor -> rille.Tensor
 function Unflatten:forward(x)
   return x:unflatten(self.dim, self.sizes)
 end

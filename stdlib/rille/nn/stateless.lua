@@ -74,10 +74,12 @@ end
 -- leaky_relu with a slope of its own for each element in training, drawn from lower to upper.
 local RReLU = module.define "RReLU"
 
+--: lower?: number, upper?: number
 function RReLU:init(lower, upper)
   self.lower, self.upper = lower or 1 / 8, upper or 1 / 3
 end
 
+--: x: rille.Tensor -> rille.Tensor
 function RReLU:forward(x)
   if not self.training then return rille.rrelu(x, self.lower, self.upper) end
   local slopes = rille.rand_like(x) * (self.upper - self.lower) + self.lower

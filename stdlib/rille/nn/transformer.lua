@@ -11,15 +11,17 @@ local read_options = require "rille.options"
 local stateless = require "rille.nn.stateless"
 
 local known = {
-  { "feedforward", 2048 }, { "dropout", 0.1 }, { "activation", "relu" }, { "eps", 1e-5 },
-  { "norm_first", false }, { "causal", false }, { "bias", true }, { "device" }, { "dtype" },
+  { "feedforward", 2048, doc = "width of the hidden layer" }, { "dropout", 0.1 },
+  { "activation", "relu", doc = "the name of an op" }, { "eps", 1e-5, doc = "of the norms" },
+  { "norm_first", false, doc = "norms before the sublayers, not after" },
+  { "causal", false, doc = "no look ahead" }, { "bias", true },
+  { "device", type = "string" }, { "dtype", type = "rille.dtype" },
 }
 
 -- What encoder and decoder layers share: self-attention, the two linear layers, norms.
 local Layer = module.define "TransformerLayer"
 
-function Layer:build(width, heads, options, norms)
-  local o = read_options(self.__name, options, known)
+function Layer:build(width, heads, o, norms)
   local place = { bias = o.bias, device = o.device, dtype = o.dtype }
   self.causal, self.norm_first, self.activation = o.causal, o.norm_first, o.activation
   local attention = { dropout = o.dropout, bias = o.bias, device = o.device, dtype = o.dtype }
@@ -48,14 +50,21 @@ function Layer:feed(x)
   return self.linear2(self.dropout(h))
 end
 
+-- Self-attention and a hidden layer, each with a norm around it.
 local EncoderLayer = module.define("TransformerEncoderLayer", Layer)
 
+--: width: integer, heads: integer
 function EncoderLayer:init(width, heads, options)
-  self:build(width, heads, options, 2)
+  self:build(width, heads, read_options(self.__name, options, known), 2)
 end
 
-local encoder_options = { { "mask" }, { "padding_mask" }, { "causal" } }
+local encoder_options = {
+  { "mask", type = "rille.Tensor", doc = "[time, time] or broadcastable, true where it may look" },
+  { "padding_mask", type = "rille.Tensor", doc = "[batch, time], true for real tokens" },
+  { "causal", type = "boolean", doc = "no look ahead; the layer's own without" },
+}
 
+--: x: rille.Tensor -> rille.Tensor
 function EncoderLayer:forward(x, options)
   local o = read_options("TransformerEncoderLayer", options, encoder_options)
   if o.causal == nil then o.causal = self.causal end
@@ -63,16 +72,23 @@ function EncoderLayer:forward(x, options)
   return self:sublayer(2, x, function(h) return self:feed(h) end)
 end
 
+-- Self-attention, attention to a memory and a hidden layer, each with a norm around it.
 local DecoderLayer = module.define("TransformerDecoderLayer", Layer)
 
+--: width: integer, heads: integer
 function DecoderLayer:init(width, heads, options)
-  self:build(width, heads, options, 3)
+  self:build(width, heads, read_options(self.__name, options, known), 3)
 end
 
 local decoder_options = {
-  { "mask" }, { "padding_mask" }, { "causal" }, { "memory_mask" }, { "memory_padding_mask" },
+  { "mask", type = "rille.Tensor", doc = "[time, time] or broadcastable, true where it may look" },
+  { "padding_mask", type = "rille.Tensor", doc = "[batch, time], true for real tokens" },
+  { "causal", type = "boolean", doc = "no look ahead; the layer's own without" },
+  { "memory_mask", type = "rille.Tensor", doc = "[time, time of the memory]" },
+  { "memory_padding_mask", type = "rille.Tensor", doc = "[batch, time of the memory]" },
 }
 
+--: x: rille.Tensor, memory: rille.Tensor -> rille.Tensor
 function DecoderLayer:forward(x, memory, options)
   local o = read_options("TransformerDecoderLayer", options, decoder_options)
   local causal = o.causal
@@ -85,8 +101,11 @@ function DecoderLayer:forward(x, memory, options)
 end
 
 -- Layers one after another: made by `make(i)`, `count` of them, or given as a list.
+--: make: rille.nn.Module[]|(fun(i: integer): rille.nn.Module), count?: integer
 local function stack(self, make, count, options)
-  local o = read_options(self.__name, options, { { "norm" } })
+  local o = read_options(self.__name, options, {
+    { "norm", type = "rille.nn.Module", doc = "what comes last" },
+  })
   if type(make) == "function" then
     local list = {}
     for i = 1, count do list[i] = make(i) end
@@ -98,17 +117,21 @@ local function stack(self, make, count, options)
   self.norm = o.norm
 end
 
+-- Encoder layers one after another, and a norm.
 local Encoder = module.define "TransformerEncoder"
 Encoder.init = stack
 
+--: x: rille.Tensor -> rille.Tensor
 function Encoder:forward(x, options)
   for _, layer in ipairs(self.layers) do x = layer(x, options) end
   return self.norm and self.norm(x) or x
 end
 
+-- Decoder layers one after another, and a norm.
 local Decoder = module.define "TransformerDecoder"
 Decoder.init = stack
 
+--: x: rille.Tensor, memory: rille.Tensor -> rille.Tensor
 function Decoder:forward(x, memory, options)
   for _, layer in ipairs(self.layers) do x = layer(x, memory, options) end
   return self.norm and self.norm(x) or x

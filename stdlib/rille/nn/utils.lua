@@ -17,10 +17,14 @@ local function gradients(params)
   return list
 end
 
-local clip_options = { { "p", 2 }, { "error_if_nonfinite", false } }
+local clip_options = {
+  { "p", 2, doc = "of the norm" },
+  { "error_if_nonfinite", false, doc = "an error where the norm is not finite" },
+}
 
 -- Scales all gradients by min(1, max / (norm + 1e-6)) and returns the norm of before, a tensor. A
 -- norm that is not finite leaves the gradients as they are.
+--: params: rille.Tensor|rille.Tensor[], max: number -> rille.Tensor
 function utils.clip_grad_norm_(params, max, options)
   options = read_options("clip_grad_norm_", options, clip_options)
   if type(max) ~= "number" then fail.type("clip_grad_norm_", "max", "a number", max) end
@@ -34,18 +38,24 @@ function utils.clip_grad_norm_(params, max, options)
   return norm
 end
 
+-- Clamps all gradients to -max .. max.
+--: params: rille.Tensor|rille.Tensor[], max: number
 function utils.clip_grad_value_(params, max)
   local _ <close> = rille.no_grad()
   local _ <close> = scope()
   for _, grad in ipairs(gradients(params)) do grad:clamp_(-max, max) end
 end
 
+-- All values in one row.
+--: params: rille.Tensor[] -> rille.Tensor
 function utils.parameters_to_vector(params)
   local flat = {}
   for i, t in ipairs(params) do flat[i] = t:flatten() end
   return rille.cat(flat, 1)
 end
 
+-- Such a row back into the parameters.
+--: vector: rille.Tensor, params: rille.Tensor[]
 function utils.vector_to_parameters(vector, params)
   local _ <close> = rille.no_grad()
   local first = 1

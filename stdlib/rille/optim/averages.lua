@@ -7,9 +7,9 @@ local read_options = require "rille.options"
 local Average = { __name = "Average" }
 Average.__index = Average
 
-local function make(name, model, known, options)
+local function make(name, model, options)
   local self = setmetatable({ name = name, model = model, count = 0, average = {} }, Average)
-  self.options = read_options(name, options, known)
+  self.options = options
   if type(model) ~= "table" or not model.named_parameters then
     fail.type(name, "model", "a module", model)
   end
@@ -63,8 +63,18 @@ function Average:load_state_dict(state)
 end
 
 return {
+  -- An average of a model's parameters in which the latest count most: update(), apply([fn]).
+  --: model: rille.nn.Module -> table
   EMA = function(model, options)
-    return lasting(make, "EMA", model, { { "decay", 0.999 }, { "warmup", true } }, options)
+    local o = read_options("EMA", options, {
+      { "decay", 0.999, doc = "the part of the average that stays" },
+      { "warmup", true, doc = "less of it stays at the start" },
+    })
+    return lasting(make, "EMA", model, o)
   end,
-  SWA = function(model, options) return lasting(make, "SWA", model, {}, options) end,
+  -- An average of a model's parameters in which all count the same: update(), apply([fn]).
+  --: model: rille.nn.Module -> table
+  SWA = function(model, options)
+    return lasting(make, "SWA", model, read_options("SWA", options, {}))
+  end,
 }

@@ -1,7 +1,18 @@
--- Learning rates as pure functions: each curve has options with defaults, `rate(options, step,
--- base)` for steps from 0, and `length(options)`, the steps after which it has come to its end
--- (nil: never). Values are those of the PyTorch scheduler of the same name.
+-- Learning rates as pure functions: each curve has a text, options with defaults, `rate(options,
+-- step, base)` for steps from 0, and `length(options)`, the steps after which it has come to its
+-- end (nil: never). Values are those of the PyTorch scheduler of the same name.
 local curves = {}
+
+-- An option that must be given.
+local function needed(name, kind, doc)
+  return { name, type = kind, doc = doc, required = true }
+end
+
+local floor = { "min_lr", 0.0, doc = "the lowest rate" }
+local decayed = { "gamma", 0.1, doc = "the factor" }
+local duration = { "steps", 5, type = "integer", doc = "how many steps it takes" }
+local all_steps = needed("steps", "integer", "how many steps it takes")
+local warmup = needed("warmup", "integer", "steps of rising at the start")
 
 local function steps(o) return o.steps end
 
@@ -14,12 +25,14 @@ local function half_cosine(from, to, part)
 end
 
 curves.Step = {
-  options = { { "size" }, { "gamma", 0.1 } }, required = { "size" },
+  doc = "The rate times gamma every `size` steps.",
+  options = { needed("size", "integer", "steps between two changes"), decayed },
   rate = function(o, step, base) return base * o.gamma ^ (step // o.size) end,
 }
 
 curves.MultiStep = {
-  options = { { "milestones" }, { "gamma", 0.1 } }, required = { "milestones" },
+  doc = "The rate times gamma at each milestone.",
+  options = { needed("milestones", "integer[]", "the steps where it changes"), decayed },
   rate = function(o, step, base)
     local passed = 0
     for _, milestone in ipairs(o.milestones) do
@@ -30,12 +43,18 @@ curves.MultiStep = {
 }
 
 curves.Constant = {
-  options = { { "factor", 1 / 3 }, { "steps", 5 } }, length = steps,
+  doc = "A part of the rate for some steps, then all of it.",
+  options = { { "factor", 1 / 3, doc = "the part" }, duration }, length = steps,
   rate = function(o, step, base) return step < o.steps and base * o.factor or base end,
 }
 
 curves.Linear = {
-  options = { { "start", 1 / 3 }, { "stop", 1.0 }, { "steps", 5 } }, length = steps,
+  doc = "From one factor of the rate to another in a straight line.",
+  options = {
+    { "start", 1 / 3, doc = "the first factor" }, { "stop", 1.0, doc = "the last factor" },
+    duration,
+  },
+  length = steps,
   rate = function(o, step, base)
     return base * (o.start + (o.stop - o.start) * math.min(step, o.steps) / o.steps)
   end,
@@ -43,7 +62,10 @@ curves.Linear = {
 
 -- Starts one step above zero unless `start` says otherwise: lr / (n + 1), 2 lr / (n + 1), ... lr.
 curves.LinearWarmup = {
-  options = { { "steps" }, { "start" } }, required = { "steps" }, length = steps,
+  doc = "Up to the rate in a straight line.",
+  options = { all_steps, { "start", type = "number", doc = "the first factor; 1 / (steps + 1) \z
+    without" } },
+  length = steps,
   rate = function(o, step, base)
     local start = o.start or 1 / (o.steps + 1)
     return base * (start + (1 - start) * math.min(step, o.steps) / math.max(o.steps, 1))
@@ -51,12 +73,14 @@ curves.LinearWarmup = {
 }
 
 curves.Exponential = {
-  options = { { "gamma" } }, required = { "gamma" },
+  doc = "The rate times gamma at every step.",
+  options = { needed("gamma", "number", "the factor") },
   rate = function(o, step, base) return base * o.gamma ^ step end,
 }
 
 curves.Polynomial = {
-  options = { { "steps", 5 }, { "power", 1.0 } }, length = steps,
+  doc = "Down to zero as a power of what is left.",
+  options = { duration, { "power", 1.0, doc = "the power" } }, length = steps,
   rate = function(o, step, base)
     return base * (1 - math.min(step, o.steps) / o.steps) ^ o.power
   end,
@@ -64,7 +88,8 @@ curves.Polynomial = {
 
 -- Stays at min_lr after its steps; { periodic = true } rises again.
 curves.Cosine = {
-  options = { { "steps" }, { "min_lr", 0.0 }, { "periodic", false } }, required = { "steps" },
+  doc = "Down to min_lr along half a cosine.",
+  options = { all_steps, floor, { "periodic", false, doc = "rises again after its steps" } },
   length = function(o) return not o.periodic and o.steps or nil end,
   rate = function(o, step, base)
     if not o.periodic then step = math.min(step, o.steps) end
@@ -73,7 +98,11 @@ curves.Cosine = {
 }
 
 curves.CosineRestarts = {
-  options = { { "steps" }, { "mult", 1 }, { "min_lr", 0.0 } }, required = { "steps" },
+  doc = "Half cosines down to min_lr, one after another.",
+  options = {
+    needed("steps", "integer", "of the first one"),
+    { "mult", 1, doc = "how many times as long the next one is" }, floor,
+  },
   rate = function(o, step, base)
     local length = o.steps
     while step >= length do step, length = step - length, length * o.mult end
@@ -92,12 +121,17 @@ end
 
 -- Up to max_lr and down to almost nothing; momentum moves the other way. Stays at its last value.
 curves.OneCycle = {
+  doc = "Up to max_lr and down to almost nothing, momentum the other way.",
   options = {
-    { "max_lr" }, { "steps" }, { "pct_start", 0.3 }, { "anneal", "cos" }, { "div", 25.0 },
-    { "final_div", 1e4 }, { "three_phase", false }, { "cycle_momentum", true },
-    { "base_momentum", 0.85 }, { "max_momentum", 0.95 },
+    needed("max_lr", "number", "the highest rate"), all_steps,
+    { "pct_start", 0.3, doc = "the part of the steps that goes up" },
+    { "anneal", "cos", type = '"cos"|"linear"', doc = "the shape" },
+    { "div", 25.0, doc = "max_lr by the first rate" },
+    { "final_div", 1e4, doc = "the first rate by the last" },
+    { "three_phase", false, doc = "down to the first rate, then on" },
+    { "cycle_momentum", true, doc = "whether momentum moves, too" },
+    { "base_momentum", 0.85, doc = "the lowest" }, { "max_momentum", 0.95, doc = "the highest" },
   },
-  required = { "max_lr", "steps" },
   length = function(o) return o.steps - 1 end,
   rate = function(o, step)
     local first, high, low = 0, o.max_momentum, o.base_momentum
@@ -120,11 +154,15 @@ curves.OneCycle = {
 -- Between base_lr and max_lr and back; "triangular2" halves each next cycle, "exp_range" decays by
 -- gamma.
 curves.Cyclic = {
+  doc = "Between base_lr and max_lr and back, again and again.",
   options = {
-    { "base_lr" }, { "max_lr" }, { "up", 2000 }, { "down" }, { "mode", "triangular" },
-    { "gamma", 1.0 },
+    needed("base_lr", "number", "the lowest rate"), needed("max_lr", "number", "the highest rate"),
+    { "up", 2000, type = "integer", doc = "steps up" },
+    { "down", type = "integer", doc = "steps down; as many as up without" },
+    { "mode", "triangular", type = '"triangular"|"triangular2"|"exp_range"',
+      doc = "whether the height stays, halves each cycle or decays by gamma" },
+    { "gamma", 1.0, doc = "of exp_range" },
   },
-  required = { "base_lr", "max_lr" },
   rate = function(o, step)
     local length = o.up + (o.down or o.up)
     local cycle, place = step // length, step % length
@@ -138,14 +176,16 @@ curves.Cyclic = {
 
 -- A function of the step that gives a factor of the base rate.
 curves.Lambda = {
-  options = { { "factor" } }, required = { "factor" },
+  doc = "The rate times a function of the step.",
+  options = { needed("factor", "fun(step: integer): number", "the function") },
   rate = function(o, step, base) return base * o.factor(step) end,
 }
 
 -- nanoGPT's: linear warmup that starts above zero, a half cosine to min_lr, and there it stays.
 curves.WarmupCosine = {
-  options = { { "warmup" }, { "steps" }, { "min_lr", 0.0 } },
-  required = { "warmup", "steps" }, length = steps,
+  doc = "Up in a straight line, then down to min_lr along half a cosine.",
+  options = { warmup, needed("steps", "integer", "where min_lr is reached"), floor },
+  length = steps,
   rate = function(o, step, base)
     if step < o.warmup then return base * (step + 1) / (o.warmup + 1) end
     local part = math.min(1, (step - o.warmup) / math.max(o.steps - o.warmup, 1))
@@ -155,8 +195,11 @@ curves.WarmupCosine = {
 
 -- Warmup, a stable stretch, and a linear decay to min_lr.
 curves.WarmupStableDecay = {
-  options = { { "warmup" }, { "stable" }, { "decay" }, { "min_lr", 0.0 } },
-  required = { "warmup", "stable", "decay" },
+  doc = "Up, level, and down to min_lr in straight lines.",
+  options = {
+    warmup, needed("stable", "integer", "level steps"), needed("decay", "integer", "steps down"),
+    floor,
+  },
   length = function(o) return o.warmup + o.stable + o.decay end,
   rate = function(o, step, base)
     if step < o.warmup then return base * (step + 1) / (o.warmup + 1) end

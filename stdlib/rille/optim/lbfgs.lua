@@ -11,10 +11,18 @@ local LBFGS = { __name = "LBFGS" }
 LBFGS.__index = LBFGS
 
 local known = {
-  { "lr", 1.0 }, { "max_iter", 20 }, { "max_eval" }, { "tolerance_grad", 1e-7 },
-  { "tolerance_change", 1e-9 }, { "history_size", 100 }, { "line_search" },
+  { "lr", 1.0, doc = "the first step, and each without a search" },
+  { "max_iter", 20, doc = "directions a step" },
+  { "max_eval", type = "integer", doc = "runs of the closure a step; max_iter * 5 // 4 without" },
+  { "tolerance_grad", 1e-7, doc = "no gradient above it: done" },
+  { "tolerance_change", 1e-9, doc = "no change above it: done" },
+  { "history_size", 100, doc = "changes of the gradient that are kept" },
+  { "line_search", type = '"strong_wolfe"', doc = "the search along a direction" },
 }
 
+-- Steps along a quasi-Newton direction from the last changes of the gradient; step(closure) needs
+-- the closure.
+--: params: rille.Tensor[] -> rille.optim.Optimizer
 function LBFGS.new(params, options)
   local o = read_options("LBFGS", options, known)
   if o.line_search and o.line_search ~= "strong_wolfe" then

@@ -3,19 +3,13 @@
 -- still.
 local rille = require "rille"
 local native = require "rille.native"
+local common = require "rille.optim.common"
 local fail = require "rille.fail"
 local parameter = require "rille.parameter"
 local read_options = require "rille.options"
 local scopes = require "rille.scope"
 
 local Optimizer = {}
-
-local common = { { "maximize", false }, { "master_weights", false }, { "state_dtype" } }
-
-local function known_options(kind)
-  local list = table.move(kind.options, 1, #kind.options, 1, {})
-  return table.move(common, 1, #common, #list + 1, list)
-end
 
 local function check_ranges(op, group)
   for _, name in ipairs { "lr", "weight_decay", "eps", "momentum" } do
@@ -34,11 +28,12 @@ local function check_ranges(op, group)
 end
 
 -- `params` is a list of tensors or of groups { params = list, lr = ... }.
+--: name: string, kind: table, params: table -> rille.optim.Optimizer
 function Optimizer.new(name, kind, params, options)
   local self = setmetatable({}, Optimizer)
   self.name, self.kind, self.step_count = name, kind, 0
   self.groups, self.state, self.held = {}, {}, {}
-  self.known = known_options(kind)
+  self.known = common(kind)
   self.defaults = read_options(name, options, self.known)
   if type(params) ~= "table" then
     fail.type(name, "params", "a list of tensors or groups", params)
@@ -55,6 +50,8 @@ function Optimizer.new(name, kind, params, options)
   return self
 end
 
+-- More parameters, with options of their own.
+--: group: rille.optim.group -> rille.optim.Optimizer
 function Optimizer:add_group(group)
   local own, list = {}, group.params
   if native.is_tensor(list) then list = { list } end
@@ -81,6 +78,7 @@ function Optimizer:add_group(group)
   return self
 end
 
+-- Gradients are taken away; { set_to_none = false } fills them with zeros.
 function Optimizer:zero_grad(options)
   local keep = options and options.set_to_none == false
   for _, group in ipairs(self.groups) do
@@ -106,6 +104,7 @@ local function fresh_state(self, t, group)
 end
 
 -- The table of a parameter's state tensors, made when it first has a gradient.
+--: t: rille.Tensor, group: rille.optim.group -> table
 function Optimizer:state_of(t, group)
   local state = self.state[t]
   if state then return state end
@@ -135,6 +134,7 @@ local function batches_of(self, group)
 end
 
 -- The closure computes the loss anew and runs backward; its loss is returned.
+--: closure?: fun(): rille.Tensor -> rille.Tensor?
 function Optimizer:step(closure)
   local loss
   if closure then loss = rille.enable_grad(closure) end
@@ -175,6 +175,7 @@ local function scalars(group)
   return copy
 end
 
+--: -> table
 function Optimizer:state_dict()
   local dict = { kind = self.name, step_count = self.step_count, groups = {}, state = {} }
   for i, group in ipairs(self.groups) do dict.groups[i] = scalars(group) end
@@ -189,6 +190,7 @@ function Optimizer:state_dict()
   return dict
 end
 
+--: dict: table
 function Optimizer:load_state_dict(dict)
   local op = self.name .. ".load_state_dict"
   if dict.kind ~= self.name then

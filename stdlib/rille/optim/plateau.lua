@@ -6,10 +6,17 @@ local Plateau = { __name = "Schedule" }
 Plateau.__index = Plateau
 
 local known = {
-  { "mode", "min" }, { "factor", 0.1 }, { "patience", 10 }, { "threshold", 1e-4 },
-  { "threshold_mode", "rel" }, { "cooldown", 0 }, { "min_lr", 0.0 }, { "eps", 1e-8 },
+  { "mode", "min", type = '"min"|"max"', doc = "whether less is better or more" },
+  { "factor", 0.1, doc = "what the rate is lowered by" },
+  { "patience", 10, doc = "steps without a better metric that are borne" },
+  { "threshold", 1e-4, doc = "how much better counts" },
+  { "threshold_mode", "rel", type = '"rel"|"abs"', doc = "as a part of the best, or as it is" },
+  { "cooldown", 0, doc = "steps after a change that count for nothing" },
+  { "min_lr", 0.0, doc = "the lowest rate" }, { "eps", 1e-8, doc = "a lesser change is not made" },
 }
 
+-- Lowers the rate when a metric has stopped improving: schedule:step(metric).
+--: optimizer: rille.optim.Optimizer -> rille.optim.lr.Schedule
 local function new(optimizer, options)
   local self = setmetatable({ name = "Plateau", optimizer = optimizer }, Plateau)
   self.options = read_options("Plateau", options, known)

@@ -49,9 +49,14 @@ local function forget(bar)
   end
 end
 
+-- A loop with a line that tells how far it is; the second argument is its label, or options.
+--: iterable: any -> fun(): any
 local function run(_, iterable, label)
   if type(label) ~= "table" then label = { label = label } end
-  local o = read_options("progress", label, { { "label" }, { "desc" }, { "total" } })
+  local o = read_options("progress", label, {
+    { "label", type = "string" }, { "desc", type = "string", doc = "the same" },
+    { "total", type = "integer", doc = "how many there will be" },
+  })
   local f, total = iteration(iterable)
   local bar = Bar.new(o.label or o.desc, o.total or total)
   bars[#bars + 1] = bar

@@ -1,6 +1,7 @@
 -- rille.recipe { ... }: a declared recipe, which a file returns and `rille run` carries out. From
 -- another Lua recipe:run(arg) does that, and gives the status to exit with.
 local native = require "rille.native"
+local declared = require "rille.recipe.declared"
 local fail = require "rille.fail"
 local settings = require "rille.settings"
 
@@ -13,32 +14,20 @@ Recipe.__tostring = function(self)
   return "recipe " .. native.shown(tostring(self.fields.name))
 end
 
--- What a recipe may hold, by type; `required` ones must be there.
-local fields = {
-  name = "string", args = "table", setup = "function", batches = "function", loss = "function",
-  evaluate = "table", sample = "function", clip = "number", accumulate = "number", save = "table",
-  log = "table", on = "table",
-}
-local required = { "name", "setup", "batches", "loss" }
-
-local inner = {
-  evaluate = { "every", "batches" }, save = { "every", "keep", "async", "on_error", "grace" },
-  log = { "every" },
-  on = { "step", "epoch", "evaluate", "save" },
-}
-
-local function keys_of(list)
+local function names_of(list)
   local names = {}
-  for name in pairs(list) do names[#names + 1] = name end
-  table.sort(names)
+  for i, field in ipairs(list) do names[i] = field[1] end
   return names
 end
 
-local function check_inner(name, given)
+local by_name = {}
+for _, field in ipairs(declared) do by_name[field[1]] = field end
+
+local function check_inner(name, given, fields)
   local known = {}
-  for _, key in ipairs(inner[name]) do known[key] = true end
+  for _, field in ipairs(fields) do known[field[1]] = true end
   for key in pairs(given) do
-    if not known[key] then fail.unknown("recipe", "field of " .. name, key, inner[name]) end
+    if not known[key] then fail.unknown("recipe", "field of " .. name, key, names_of(fields)) end
   end
   local keep = name == "save" and given.keep
   if keep and (math.type(keep) ~= "integer" or keep < 2) then
@@ -61,16 +50,22 @@ function Recipe:run(words)
   return require "rille.recipe.run"(self, words, words[0])
 end
 
+-- A declared recipe: what `rille run` carries out, with a run folder, checkpoints and flags.
 return function(given)
   if type(given) ~= "table" then fail.type("recipe", "the recipe", "a table", given) end
   for name, value in pairs(given) do
-    local wanted = fields[name]
-    if not wanted then fail.unknown("recipe", "field", name, keys_of(fields)) end
-    if type(value) ~= wanted then fail.type("recipe", name, "a " .. wanted, value) end
-    if inner[name] then check_inner(name, value) end
+    local field = by_name[name]
+    if not field then
+      local names = names_of(declared)
+      table.sort(names)
+      fail.unknown("recipe", "field", name, names)
+    end
+    if type(value) ~= field.kind then fail.type("recipe", name, "a " .. field.kind, value) end
+    if field.fields then check_inner(name, value, field.fields) end
   end
-  for _, name in ipairs(required) do
-    if given[name] == nil then fail.argument("recipe", "'%s' is missing", name) end
+  for _, field in ipairs(declared) do
+    local missing = field.required and given[field[1]] == nil
+    if missing then fail.argument("recipe", "'%s' is missing", field[1]) end
   end
   settings.strict_by_default()
   return setmetatable({ fields = given }, Recipe)

@@ -1,0 +1,12 @@
+-- The options that an optimizer takes: those of its kind, then those that all share.
+local shared = {
+  { "maximize", false, doc = "steps go up the gradient" },
+  { "master_weights", false, doc = "f32 copies of narrower parameters take the steps" },
+  { "state_dtype", type = "rille.dtype", doc = "of what it keeps a parameter; the parameter's \z
+    without" },
+}
+
+return function(kind)
+  local list = table.move(kind.options, 1, #kind.options, 1, {})
+  return table.move(shared, 1, #shared, #list + 1, list)
+end

@@ -1,0 +1,80 @@
+-- A curve tied to an optimizer. The rate is a pure function of the step, so a schedule's state is
+-- one number and resuming can't drift.
+local fail = require "rille.fail"
+
+local Schedule = { __name = "Schedule" }
+Schedule.__index = Schedule
+
+local function set_momentum(group, momentum)
+  if not momentum then return end
+  if group.betas then
+    group.betas = { momentum, group.betas[2] }
+  elseif group.momentum then
+    group.momentum = momentum
+  end
+end
+
+-- Writes the rates of the current step into the optimizer's groups.
+local function write(self)
+  for i, group in ipairs(self.optimizer.groups) do
+    local rate, momentum = self.curve.rate(self.options, self.count, self.bases[i])
+    group.lr = rate
+    set_momentum(group, momentum)
+  end
+end
+
+function Schedule.new(name, curve, optimizer, options)
+  if type(optimizer) ~= "table" or not optimizer.groups then
+    fail.type(name, "optimizer", "an optimizer", optimizer)
+  end
+  local self = setmetatable({ name = name, curve = curve, options = options }, Schedule)
+  self.optimizer = optimizer
+  self.count, self.seen, self.bases = 0, optimizer.step_count, {}
+  for i, group in ipairs(optimizer.groups) do
+    group.initial_lr = group.initial_lr or group.lr
+    self.bases[i] = group.initial_lr
+  end
+  write(self)
+  return self
+end
+
+-- Moves on only if the optimizer has stepped since the last call (a step that a GradScaler skipped
+-- moves nothing); returns whether it did.
+--: -> boolean
+function Schedule:step()
+  if self.optimizer.step_count == self.seen then return false end
+  self.seen, self.count = self.optimizer.step_count, self.count + 1
+  write(self)
+  return true
+end
+
+-- The rate of the first group (or of another) at a step, counted from 0.
+--: step: integer, group?: integer -> number
+function Schedule:at(step, group)
+  return (self.curve.rate(self.options, step, self.bases[group or 1]))
+end
+
+-- The rates now in force, one a group.
+--: -> number[]
+function Schedule:get_last_lr()
+  local rates = {}
+  for i, group in ipairs(self.optimizer.groups) do rates[i] = group.lr end
+  return rates
+end
+
+--: -> table
+function Schedule:state_dict()
+  return { step = self.count }
+end
+
+--: state: table
+function Schedule:load_state_dict(state)
+  self.count, self.seen = state.step, self.optimizer.step_count
+  write(self)
+end
+
+function Schedule:__tostring()
+  return ("%s (step %d, lr %g)"):format(self.name, self.count, self.optimizer.groups[1].lr)
+end
+
+return Schedule
