@@ -1,5 +1,5 @@
-// What ops and layers say of themselves, for the Lua half that writes it down for editors
-// (rille.annotations).
+// What ops and layers say of themselves, for the Lua half that writes it down for editors and shows
+// it as help (rille.annotations).
 #include <fmt/format.h>
 
 #include "interpreter/bind/bind.h"
@@ -85,6 +85,30 @@ void schema(Call& c) {
   c.give(out);
 }
 
+std::string help_text(const OpInfo& op) {
+  std::string out = fmt::format("rille.{}\n", signature(op));
+  if (op.method)
+    out += fmt::format("t:{}{}(...)\n", op.name,
+                       op.in_place ? fmt::format("(...), t:{}_", op.name) : "");
+  out += fmt::format("\n{}\n\n", op.doc);
+  for (const FieldInfo& f : op.fields) {
+    if (f.kind == ArgKind::draw) continue;
+    const std::string value = f.required ? "required" : "default " + default_text(op, f);
+    out += fmt::format("  {:<14} {}: {} ({})\n", f.name, f.doc, expected_text(f), value);
+  }
+  if (op.draws)
+    out += fmt::format("  {:<14} where the random numbers come from (default the interpreter's)\n",
+                       "generator");
+  out += fmt::format("\n  autocast: {}", name(op.autocast));
+  if (!op.example.empty()) out += fmt::format("\n  example:  {}", op.example);
+  return out;
+}
+
+// native.op_help(name) -> what an op does and takes, or nil
+void op_help(Call& c) {
+  if (const OpInfo* op = find_op(c.string(1, "name"))) c.give(help_text(*op));
+}
+
 // native.module_source(name) -> the text of a module of the standard library, or nil
 void module_source(Call& c) {
   const std::string name = c.string(1, "name");
@@ -95,7 +119,8 @@ void module_source(Call& c) {
 }  // namespace
 
 void bind_schema(Interpreter& in) {
-  static constexpr NativeEntry natives[] = {{"schema", schema}, {"module_source", module_source}};
+  static constexpr NativeEntry natives[] = {
+      {"schema", schema}, {"op_help", op_help}, {"module_source", module_source}};
   lua::define_functions(in, "rille.native", natives);
 }
 

@@ -52,7 +52,9 @@ constexpr Command kCommands[] = {
      "lists the shell's own commands. FILE is run first. Where the input is no terminal, it is "
      "run\n"
      "as a script.\n"},
-    {"help", "help [NAME]", "this list, or what a command or an op does and takes", help,
+    {"help", "help [NAME]", "this list, or what a command or a name of `rille` does and takes",
+     help,
+     "NAME as in a script (matmul, nn.Linear) or its last part (AdamW).\n"
      "rille help --luacats DIR writes what is in `rille`, with types and defaults, as LuaCATS "
      "files\n"
      "for editors (docs/stock-lua.md).\n"},

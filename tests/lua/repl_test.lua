@@ -224,11 +224,110 @@ t.test("completion: names, fields, methods, options, files, commands", function(
   native.remove_all(folder)
 end)
 
+t.test("completion inside calls: what all that takes options takes", function()
+  local _, session = session_of {
+    "local rille = require 'rille'", "local nn, optim, lr = rille.nn, rille.optim, rille.optim.lr",
+    "local x = rille.ones(2, 2)", "local attend = nn.MultiheadAttention(4, 2)",
+    "local opt = optim.SGD({ rille.ones(2) })", "local Adam = optim.AdamW",
+    "local own = function() end",
+  }
+  local place = "device = |dtype = "
+  local told = {
+    { "rille.optim.AdamW(p, { we", "weight_decay = " },
+    { "optim.SGD(p, { lr = 1, master", "master_weights = " },
+    { "Adam(p, { ams", "amsgrad = " },
+    { "rille.nn.Linear(2, 3, { bi", "bias = " },
+    { "nn.Linear(2, 3, { bias = false, ", place, true },
+    { "nn.MSELoss { red", "reduction = " },
+    { "nn.TransformerEncoderLayer(8, 2, { norm", "norm_first = " },
+    { "rille.data.Loader(t, { ba", "batch = |batch_sampler = " },
+    { "rille.data.transforms.erase { sc", "scale = " },
+    { "lr.OneCycle(opt, { pct", "pct_start = " },
+    { "rille.optim.lr.Cosine(opt, { ", "steps = |min_lr = |periodic = " },
+    { "rille.recipe { acc", "accumulate = " },
+    { "rille.recipe { save = { ", "every = |keep = |async = |on_error = |grace = " },
+    { "rille.load('x', { mm", "mmap = " },
+    { "rille.save('x', t, { ", "" },
+    { "rille.generate(m, { temp", "temperature = " },
+    { "x:sum { keep", "keepdim = " },
+    { "x:sum { dims = 1, keep", "keepdim = " },
+    { "(x + 1):sum { keep", "keepdim = " },
+    { "x:backward({ create", "create_graph = " },
+    { "attend(x, { need", "need_weights = " },
+    { "rille.zeros(2, { dtype = \"bf", "bf16" },
+    { "x:to('f", "f64|f32|f16" },
+    { "nn.MSELoss { reduction = \"", "mean|sum|none" },
+    { "rille.gelu(x, { approximate = 't", "tanh" },
+    { "lr.Plateau(opt, { threshold_mode = '", "rel|abs" },
+    { "rille.recipe { save = { on_error = \"", "stop|continue" },
+    { "own { ", "" },
+    { "own({ a = { ", "" },
+    { "x:sum { dims = ", "" },
+    { "return { ", "" },
+  }
+  for _, case in ipairs(told) do
+    local got = table.concat(complete(session, case[1]), "|")
+    if case[3] then got = got:sub(-#case[2]) end
+    t.eq(got, case[2], case[1])
+  end
+  feed(session, "rille.recipe {")
+  t.eq((complete(session, "  clip = 1, acc")), { "accumulate = " })
+end)
+
+t.test("help: everything that takes something, by its name or by the session's", function()
+  local _, session = session_of { "local rille = require 'rille'", "local nn = rille.nn" }
+  t.eq((feed(session, "?nn.Linear")), [[
+rille.nn.Linear(in, out, { bias = true, device, dtype })
+
+x @ weight^T + bias, over the last dim of x.
+
+  in             size of the last dim of x: integer (required)
+  out            size of the last dim of the result: integer (required)
+  bias           adds a vector: boolean (default true)
+  device         default: the default device: string
+  dtype          default: the default dtype: rille.dtype
+
+  gives rille.nn.Linear
+]])
+  t.eq((feed(session, "?optim.lr.Cosine")), [[
+rille.optim.lr.Cosine(optimizer, { steps, min_lr = 0.0, periodic = false })
+
+Down to min_lr along half a cosine.
+
+  optimizer      rille.optim.Optimizer (required)
+  steps          how many steps it takes: integer (required)
+  min_lr         the lowest rate: number (default 0.0)
+  periodic       rises again after its steps: boolean (default false)
+
+  gives rille.optim.lr.Schedule
+]])
+  for name, part in pairs {
+    ["rille.optim.AdamW"] = "weight_decay   times the rate", ["optim.AdamW"] = "state_dtype",
+    ["rille.no_grad"] = "Ops inside are not recorded", ["rille.save"] = "rille.save(path, value)",
+    ["data.Loader"] = "batch_sampler  the order", ["rille.recipe"] = "on_error",
+    Linear = "rille.nn.Linear(", ["nn.Module.parameters"] = "nn.Module.parameters",
+    ["t:backward"] = "retain_graph", matmul = "rille.matmul(x, y)", optim = "AdamW EMA LBFGS",
+  } do
+    local said, good = feed(session, ".help " .. name)
+    t.ok(said:find(part, 1, true) and good, name .. ": " .. said)
+  end
+  for name, near in pairs {
+    ["nn.Linaer"] = "nn.Linear", sofmax = "softmax", AdmaW = "optim.AdamW", no_gard = "no_grad",
+    ["data.Loadr"] = "data.Loader",
+  } do
+    t.eq({ feed(session, "?" .. name) }, {
+      ("there is no command and no name '%s' (did you mean '%s'?)\n"):format(name, near), false,
+    })
+  end
+end)
+
 t.test("completion calls nothing of the script's", function()
   local session = Session.new()
   session.env.trap = setmetatable({}, { __index = function() error "called" end })
   t.eq((complete(session, "trap.field.x")), {})
   t.eq((complete(session, "trap.")), {})
+  t.eq((complete(session, "trap.f({ ")), {})
+  t.eq((complete(session, "trap { dtype = '/no/such/")), {})
 end)
 
 t.test("errors are short and nothing that a terminal obeys", function()

@@ -16,7 +16,10 @@ says 1 'stdin:1.*oops' sh -c "echo 'error \"oops\"' | '$RILLE' repl"
 says 2 'usage: rille repl' "$RILLE" repl a b
 says 2 "no command and no script 'nosuch'" "$RILLE" nosuch
 says 2 "did you mean 'info'" "$RILLE" inf
-says 2 "no command and no op 'sofmax' (did you mean 'softmax'?)" "$RILLE" help sofmax
+says 0 'rille.nn.Linear(in, out, { bias = true, device, dtype })' "$RILLE" help nn.Linear
+says 0 'state_dtype' "$RILLE" help optim.AdamW
+says 2 "no command and no name 'sofmax' (did you mean 'softmax'?)" "$RILLE" help sofmax
+says 2 "no name 'nn.Linaer' (did you mean 'nn.Linear'?)" "$RILLE" help nn.Linaer
 says 2 'usage: rille help' "$RILLE" help a b
 says 2 'usage: rille info' "$RILLE" info x
 says 2 'usage: rille run' "$RILLE" run

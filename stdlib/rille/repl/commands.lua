@@ -5,6 +5,7 @@ local native = require "rille.native"
 local fail = require "rille.fail"
 local show = require "rille.repl.show"
 local source = require "rille.repl.source"
+local values = require "rille.repl.values"
 
 local commands = {}
 local list = {}
@@ -22,17 +23,27 @@ local function with_value(session, text, use)
   return session:call(use, chunk)
 end
 
-command("help", "[NAME]", "this list, or what an op does and takes; also ?NAME", function(_, name)
-  if name ~= "" then return native.print_help(name) end
+-- What a name of the library does and takes: the library's name, or one of the session's for it.
+local function explain(session, name)
+  local text, problem = require "rille.annotations.help"(name, values.of(session, name))
+  if not text then return show.complain(problem) end
+  print(text)
+  return true
+end
+
+local function help(session, name)
+  if name ~= "" then return explain(session, name) end
   for _, c in ipairs(list) do
     print(("  .%-16s %s"):format(c.name .. " " .. c.arguments, c.does))
   end
   print [[
   An expression's value is shown; a ; at the end of the input silences it. _1 _2 _3 are the last
-  three values. Locals stay. Tab completes names, fields, options and, in a string, files. Ctrl-C
-  stops what runs, Ctrl-D leaves. $ CMD runs a program of the system.]]
+  three values. Locals stay. Tab completes names, fields, options and, in a string, choices or
+  files. Ctrl-C stops what runs, Ctrl-D leaves. $ CMD runs a program of the system.]]
   return true
-end)
+end
+
+command("help", "[NAME]", "this list, or what NAME does and takes; also ?NAME", help)
 
 local function duration(seconds)
   local units = { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "us" }, { 0, "ns" } }
@@ -173,7 +184,7 @@ end
 local function parse(line)
   local name, rest = line:match "^%s*%.(%a+)%s*(.-)%s*$"
   if name then return name, rest end
-  rest = line:match "^%s*%?%s*([%w_.]*)%s*$"
+  rest = line:match "^%s*%?%s*([%w_.:]*)%s*$"
   if rest then return "help", rest end
   rest = line:match "^%s*%$%s*(%S.-)%s*$"
   if rest then return "$", rest end

@@ -1,12 +1,14 @@
 -- What the word before the cursor may become: names and fields by what is there now (nothing is
--- called), options of an op inside its table, files inside a string, dot-commands.
+-- called), options inside a call's table, choices or files inside a string, dot-commands.
 local native = require "rille.native"
+local call = require "rille.repl.call"
 local commands = require "rille.repl.commands"
+local values = require "rille.repl.values"
 
-local keywords = {}
+local keywords, is_keyword = {}, {}
 for word in ([[and break do else elseif end false for function goto if in local nil not or repeat
     return then true until while]]):gmatch "%a+" do
-  keywords[#keywords + 1] = word
+  keywords[#keywords + 1], is_keyword[word] = word, true
 end
 
 -- Where the cursor is: the bracket that is open there, as { character, position, one around it },
@@ -62,28 +64,6 @@ local function fields_of(value, prefix)
   return list
 end
 
--- value[name] without a call of anybody's __index, but for that of a table which tells its names:
--- those are the engine's, and load what they have late.
-local function field(value, name)
-  local own = type(value) == "table" and rawget(value, name)
-  if own ~= nil and own ~= false then return own end
-  local meta = getmetatable(value)
-  if type(meta) ~= "table" then return nil end
-  local index = rawget(meta, "__index")
-  if type(index) == "table" then return rawget(index, name) end
-  if not rawget(meta, "names") then return nil end
-  local ok, found = pcall(index, value, name)
-  return ok and found or nil
-end
-
--- The value that `a.b.c` stands for, or nil.
-local function value_of(session, path)
-  local first, rest = path:match "^([%a_][%w_]*)(.*)$"
-  local value = session.env[first]
-  for name in rest:gmatch "[%a_][%w_]*" do value = field(value, name) end
-  return value
-end
-
 local function names_in(session, prefix)
   local list, seen = {}, {}
   for name in pairs(session.declared) do add(list, seen, name, prefix) end
@@ -109,15 +89,24 @@ local function files(prefix)
   return list
 end
 
--- The options of the op whose call the cursor is in the table of.
-local function options(text, open, prefix)
-  if not open or open[1] ~= "{" or not open[3] or open[3][1] ~= "(" then return {} end
-  local name = text:sub(1, open[3][2] - 1):match "([%a_][%w_]*)%s*$"
+-- The options of the call that the cursor is in the table of, where a name may stand.
+local function options(session, text, open, prefix)
+  if not text:sub(1, #text - #prefix):match "[{,;]%s*$" then return {} end
   local list = {}
-  for _, option in ipairs(name and native.op_options(name) or {}) do
-    if option:sub(1, #prefix) == prefix then list[#list + 1] = option .. " = " end
+  for _, option in ipairs(call.options(session, text, open) or {}) do
+    local fits = option.name:sub(1, #prefix) == prefix and not is_keyword[option.name]
+    if fits then list[#list + 1] = option.name .. " = " end
   end
   return list
+end
+
+local function strings(session, text, open, quote)
+  local prefix, list = text:sub(quote + 1), {}
+  local choices = call.choices(session, text, open, quote)
+  for _, choice in ipairs(choices) do
+    if choice:sub(1, #prefix) == prefix then list[#list + 1] = choice end
+  end
+  return #choices > 0 and list or files(prefix), #prefix
 end
 
 -- What may stand in the place of the last `length` bytes of the text before the cursor.
@@ -132,15 +121,13 @@ return function(session, text)
   end
   local file = text:match "^%s*%.load%s+(.*)$"
   if file then return files(file), #file end
+  if session.buffer then text = session.buffer .. "\n" .. text end
   local open, quote = place(text)
-  if quote then
-    local prefix = text:sub(quote + 1)
-    return files(prefix), #prefix
-  end
+  if quote then return strings(session, text, open, quote) end
   local path, prefix = text:match "([%a_][%w_.:]*)[.:]([%w_]*)$"
-  if path then return fields_of(value_of(session, path), prefix), #prefix end
+  if path then return fields_of(values.of(session, path), prefix), #prefix end
   prefix = text:match "[%a_][%w_]*$" or ""
-  local list = options(text, open, prefix)
+  local list = options(session, text, open, prefix)
   if prefix == "" then return list, 0 end
   local names = names_in(session, prefix)
   return table.move(names, 1, #names, #list + 1, list), #prefix
