@@ -1,13 +1,14 @@
-// What an interactive shell asks about: the tape behind a tensor, the options of an op.
+// What an interactive shell asks about: the tape behind a tensor, memory, its own inputs.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "autograd/node.h"
 #include "core/allocator.h"
 #include "interpreter/bind/bind.h"
-#include "ops/op_info.h"
+#include "interpreter/bind/print.h"
 
 namespace rille::bind {
 namespace {
@@ -50,18 +51,15 @@ void graph(Call& c) {
   c.give(std::move(text));
 }
 
-// native.op_options(name) -> the names that its options table takes, or nil
-void op_options(Call& c) {
-  const OpInfo* op = find_op(c.string(1, "name"));
-  if (!op) return;
-  Table names;
-  for (const FieldInfo& f : op->fields)
-    if (f.kind != ArgKind::draw) names.list.emplace_back(f.name);
-  c.give(names);
-}
-
 // native.memory_budget() -> bytes that tensors may take
 void memory_budget(Call& c) { c.give(memory::budget()); }
+
+// native.tensor_text(t, columns) -> what print shows, in lines of at most so many columns
+void tensor_text(Call& c) {
+  if (c.is_closed(1)) return c.give("a closed tensor");
+  const int64_t columns = std::max<int64_t>(c.integer(2, "columns"), 0);
+  c.give(print_tensor(c.tensor(1, "t"), static_cast<size_t>(columns)));
+}
 
 // native.remember_chunk(name, text): so that errors in it can show the line
 void remember_chunk(Call& c) { c.interpreter().chunks[c.string(1, "name")] = c.string(2, "text"); }
@@ -70,8 +68,8 @@ void remember_chunk(Call& c) { c.interpreter().chunks[c.string(1, "name")] = c.s
 
 void bind_inspect(Interpreter& in) {
   static constexpr NativeEntry natives[] = {{"graph", graph},
-                                            {"op_options", op_options},
                                             {"memory_budget", memory_budget},
+                                            {"tensor_text", tensor_text},
                                             {"remember_chunk", remember_chunk}};
   lua::define_functions(in, "rille.native", natives);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "interpreter/bind/bind.h"
+#include "interpreter/bind/print.h"
 #include "ops/cast.h"
 
 namespace rille::bind {
@@ -15,7 +16,8 @@ constexpr int64_t kWhole = 1000;  // tensors up to this size are shown whole
 
 class Printer {
  public:
-  explicit Printer(const Tensor& t) : t_(t), cut_(t.numel() > kWhole) {
+  // Lines of at most `columns`, of any length where it is 0.
+  Printer(const Tensor& t, bool cut, size_t columns) : t_(t), cut_(cut), columns_(columns) {
     std::vector<double> seen;
     collect(0, 0, seen);
     choose_format(seen);
@@ -81,6 +83,13 @@ class Printer {
     return digits_ ? fmt::format("{:.{}f}", v, digits_) : fmt::format("{:.0f}.", v);
   }
 
+  // Whether one more value, and all that closes after it, is too much for the line.
+  bool full(const std::string& out) const {
+    const size_t begin = out.rfind('\n') + 1;  // npos + 1 is 0
+    return columns_ > 0 &&
+           out.size() - begin + width_ + static_cast<size_t>(t_.rank()) + 3 > columns_;
+  }
+
   void write(int dim, int64_t offset, size_t indent, std::string& out) const {
     if (dim == t_.rank()) {
       out += fmt::format("{:>{}}", one(value(offset)), width_);
@@ -89,10 +98,14 @@ class Printer {
     const bool last = dim == t_.rank() - 1;
     out += '{';
     bool first = true;
+    const std::string line = "\n" + std::string(indent, ' ');
+    const auto separate = [&] { out += "," + (last && !full(out) ? " " : line); };
     each(dim, [&](int64_t i, bool skipped) {
-      const std::string gap = last ? std::string(" ") : "\n" + std::string(indent, ' ');
-      if (!first) out += "," + gap;
-      if (skipped) out += "..." + (last ? ", " : "," + gap);
+      if (!first) separate();
+      if (skipped) {
+        out += "...";
+        separate();
+      }
       write(dim + 1, offset + i * t_.strides()[dim], indent + 1, out);
       first = false;
     });
@@ -101,19 +114,35 @@ class Printer {
 
   const Tensor& t_;
   bool cut_, powers_ = false;
+  size_t columns_;
   int digits_ = 4;
   size_t width_ = 0;
 };
 
+size_t longest_line(const std::string& text) {
+  size_t longest = 0, begin = 0;
+  for (size_t end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find('\n', begin);
+    longest = std::max(longest, std::min(end, text.size()) - begin);
+  }
+  return longest;
+}
+
 }  // namespace
 
-std::string print_tensor(const Tensor& t) {
+std::string print_tensor(const Tensor& t) { return print_tensor(t, 0); }
+
+std::string print_tensor(const Tensor& t, size_t columns) {
   std::string tail = fmt::format("{}{}", name(t.dtype()), to_string(t.shape()));
   if (t.device() != Device{}) tail += " " + to_string(t.device());
   if (t.needs_grad()) tail += " requires_grad";
   if (t.is_meta()) return tail;
   if (t.numel() == 0) return "{}  " + tail;
-  return fmt::format("{}{}{}", Printer(t).text(), t.rank() > 1 ? "\n" : "  ", tail);
+  std::string text = Printer(t, t.numel() > kWhole, 0).text();
+  const auto too_long = [&](size_t length) { return columns > 0 && length > columns; };
+  if (too_long(longest_line(text))) text = Printer(t, true, columns).text();
+  const bool apart = t.rank() > 1 || too_long(text.size() + 2 + tail.size());
+  return fmt::format("{}{}{}", text, apart ? "\n" : "  ", tail);
 }
 
 }  // namespace rille::bind

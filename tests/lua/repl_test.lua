@@ -360,3 +360,34 @@ t.test("what values look like", function()
   t.ok(show.value(long):find "60 more")
   for line in show.value(long):gmatch "[^\n]+" do t.ok(#line <= 80, line) end
 end)
+
+t.test("a tensor as wide as the terminal is cut at the edges, or folded", function()
+  local x = rille.arange(1, 60):view(3, 20)
+  t.eq(native.tensor_text(x, 100), tostring(x))
+  t.eq(native.tensor_text(x, 40), ([[
+{{ 1,  2,  3, ..., 18, 19, 20},
+ {21, 22, 23, ..., 38, 39, 40},
+ {41, 42, 43, ..., 58, 59, 60}}
+i64[3, 20] ]]):sub(1, -2))
+  t.eq(native.tensor_text(x[1], 40), "{ 1,  2,  3, ..., 18, 19, 20}  i64[20]")
+  t.eq(native.tensor_text(x[1], 30), "{ 1,  2,  3, ..., 18, 19, 20}\ni64[20]")
+  t.eq(native.tensor_text(rille.arange(1, 5), 40), "{1, 2, 3, 4, 5}  i64[5]")
+  t.eq(native.tensor_text(x:to "f32" / 7, 24), ([[
+{{0.1429, 0.2857,
+  0.4286, ..., 2.5714,
+  2.7143, 2.8571},
+ {3.0000, 3.1429,
+  3.2857, ..., 5.4286,
+  5.5714, 5.7143},
+ {5.8571, 6.0000,
+  6.1429, ..., 8.2857,
+  8.4286, 8.5714}}
+f32[3, 20] ]]):sub(1, -2))
+  local shapes = { { 20, 20 }, { 3, 4, 50 }, { 7, 30, 9 }, { 200 }, { 2000 }, { 8, 8, 8, 8 } }
+  for _, shape in ipairs(shapes) do
+    for _, columns in ipairs { 30, 44, 80, 132 } do
+      local text = native.tensor_text(rille.randn(shape) * 100, columns)
+      for line in text:gmatch "[^\n]+" do t.ok(#line <= columns, line) end
+    end
+  end
+end)

@@ -21,9 +21,17 @@ local function quoted(s)
   return '"' .. s:gsub('[%c\127\\"]', escaped) .. '"'
 end
 
+-- On a terminal a tensor keeps to its width.
+local function text_of(value)
+  if native.is_tensor(value) and native.isatty(1) then
+    return native.tensor_text(value, native.terminal_width())
+  end
+  return tostring(value)
+end
+
 -- What something says of itself: lines stay.
 local function own_text(value)
-  local ok, text = pcall(tostring, value)
+  local ok, text = pcall(text_of, value)
   if not ok then return ("a %s whose text could not be had"):format(type(value)) end
   return (text:gsub("[%c\127]", function(c) return c:find "[\n\t]" and c or escaped(c) end))
 end
