@@ -46,6 +46,13 @@ TEST_CASE("shell: locals stay, values are shown", "[terminal]") {
   CHECK(shell.leave() == 0);
 }
 
+TEST_CASE("shell: a tensor keeps to the width of the terminal", "[terminal]") {
+  Shell shell;
+  shell.says("local x = require('rille').arange(1, 400):view(20, 20)", "\n");
+  shell.says("x", "{{  1,   2,   3, ...,  18,  19,  20},");
+  CHECK(shell.leave() == 0);
+}
+
 TEST_CASE("shell: an input of several lines", "[terminal]") {
   Shell shell;
   shell.terminal.type("for i = 1, 3 do\n");
@@ -92,6 +99,9 @@ TEST_CASE("shell: Tab completes", "[terminal]") {
   shell.terminal.type(std::string("rille.layer_norm(x, {2}, { ep") + kTab);
   shell.expects("s = ");  // after the "ep" that was typed
   shell.terminal.type(kCtrlC);
+  shell.expects("> ");
+  shell.terminal.type(std::string("rille.nn.Linear(2, 3, { bi") + kTab + "false })\n");
+  shell.expects("Linear(in=2, out=3, bias=false");
   shell.expects("> ");
   shell.terminal.type(std::string("rille.conv") + kTab + kTab);
   shell.expects("conv_transpose2d");

@@ -3,16 +3,21 @@ local native = require "rille.native"
 local catalog = require "rille.annotations.catalog"
 local nearest = require "rille.nearest"
 
-local function wrapped(words, lines)
-  local line = " "
+local kWidth = 78
+
+-- Words with blanks between them as lines; the first begins with `indent`, the others with `next`.
+local function wrapped(words, indent, next_indent)
+  local lines, line = {}, nil
   for _, word in ipairs(words) do
-    if #line + 1 + #word > 90 then
+    if line and #line + 1 + #word > kWidth then
       lines[#lines + 1] = line
-      line = " "
+      line = next_indent .. word
+    else
+      line = line and line .. " " .. word or indent .. word
     end
-    line = line .. " " .. word
   end
-  if line ~= " " then lines[#lines + 1] = line end
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n")
 end
 
 -- "rille.nn.Linear(in, out, { bias = true, device, dtype })"
@@ -28,8 +33,16 @@ local function signature(path, entry)
       options[#options + 1] = option.name .. (option.default and " = " .. option.default or "")
     end
   end
-  if #options > 0 then words[#words + 1] = "{ " .. table.concat(options, ", ") .. " }" end
-  return ("%s(%s)"):format(path, table.concat(words, ", "))
+  if #options > 0 then
+    options[1] = "{ " .. options[1]
+    options[#options] = options[#options] .. " }"
+    table.move(options, 1, #options, #words + 1, words)
+  end
+  for i = 1, #words - 1 do words[i] = words[i] .. "," end
+  if #words == 0 then return path .. "()" end
+  words[1] = path .. "(" .. words[1]
+  words[#words] = words[#words] .. ")"
+  return wrapped(words, "", "    ")
 end
 
 local function add_option(lines, option, indent)
@@ -62,7 +75,7 @@ local function add_names(lines, places)
   local names = {}
   for i, place in ipairs(places) do names[i] = place.name end
   lines[#lines + 1] = ""
-  wrapped(names, lines)
+  lines[#lines + 1] = wrapped(names, "  ", "  ")
 end
 
 local function text_of(place)
