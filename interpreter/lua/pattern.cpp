@@ -197,12 +197,13 @@ const char* Matcher::balanced(const char* s, const char* p) {
   return nullptr;
 }
 
-// %1 to %9: what that capture caught.
+// %1 to %9: what that capture caught. A position is no text: nothing matches it.
 const char* Matcher::again(const char* s, char digit) {
   const int i = digit - '1';
   if (i < 0 || i >= level_ || captures_[i].size == kOpen)
     luaL_error(L_, "invalid capture index %%%d", i + 1);
-  const ptrdiff_t size = captures_[i].size == kPosition ? 0 : captures_[i].size;
+  const ptrdiff_t size = captures_[i].size;
+  if (size == kPosition) return nullptr;
   spend(L_, in_, size / 64);
   if (end_ - s < size || std::memcmp(captures_[i].at, s, static_cast<size_t>(size)) != 0)
     return nullptr;

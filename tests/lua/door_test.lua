@@ -68,7 +68,7 @@ t.test("a closed box says so, and closing twice does nothing", function()
   end
   t.eq(tostring(x), "a closed tensor")
   local err = fails(function() return x + 1 end, { code = "E_TYPE" })
-  t.ok(err.message:find "^'x' was closed at .*door_test%.lua:66$", err.message)
+  t.ok(err.message:find "^'x' was closed at .*door_test%.lua:67$", err.message)
   fails(function() return x.dtype end, { message = "got a tensor that was closed at " })
   t.ok(x == x)
 end)
