@@ -107,7 +107,10 @@ void define_tensor(Interpreter& in, const TensorClass& c) {
   lua_getfield(L, -1, "rille.native");
   lua_pushvalue(L, -3);
   lua_setfield(L, -2, "tensor_fields");
-  lua_pop(L, 2);
+  luaL_getsubtable(L, -2, "rille.native");
+  push_share_op(L, in);
+  lua_setfield(L, -2, "share_op");
+  lua_pop(L, 3);
   push_tensor_index(L, in, c.get_index);
   lua_setfield(L, -2, "__index");
 

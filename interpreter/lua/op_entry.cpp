@@ -91,12 +91,61 @@ int entry(lua_State* L) {
   return 1;
 }
 
+// Whether the only argument is a table of named values, other than of the op's own first argument.
+bool only_names(lua_State* L, const OpInfo& op) {
+  if (lua_gettop(L) != 1 || lua_type(L, 1) != LUA_TTABLE) return false;
+  luaL_checkstack(L, 4, "rille");
+  int names = 0;
+  lua_pushnil(L);
+  while (lua_next(L, 1)) {
+    const bool own = lua_type(L, 3) == LUA_TUSERDATA && lua_type(L, 2) == LUA_TSTRING &&
+                     lua_tostring(L, 2) == op.fields[0].name;
+    if (own || lua_type(L, 2) != LUA_TSTRING) {
+      lua_settop(L, 1);
+      return false;
+    }
+    ++names;
+    lua_pop(L, 1);
+  }
+  return names > 0;
+}
+
+// Upvalues: those of `entry`, and the function that shares its name.
+int shared_entry(lua_State* L) {
+  const Callee& up = *static_cast<const Callee*>(lua_touserdata(L, lua_upvalueindex(1)));
+  if (!only_names(L, up.op)) return entry(L);
+  lua_pushvalue(L, lua_upvalueindex(3));
+  lua_insert(L, 1);
+  lua_call(L, 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+// native.share_op(name, f)
+int share_op(lua_State* L) {
+  Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(1)));
+  const OpInfo* op = find_op(luaL_checkstring(L, 1));
+  if (!op) return luaL_argerror(L, 1, "not an op");
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_settop(L, 2);
+  push_op(L, in, *op, OpForm::plain);
+  lua_getupvalue(L, 3, 1);
+  lua_getupvalue(L, 3, 2);
+  lua_pushvalue(L, 2);
+  lua_pushcclosure(L, shared_entry, 3);
+  return 1;
+}
+
 }  // namespace
 
 void push_op(lua_State* L, Interpreter& in, const OpInfo& op, OpForm form) {
   new (lua_newuserdatauv(L, sizeof(Callee), 0)) Callee{op, in, form};
   lua_rawgetp(L, LUA_REGISTRYINDEX, &in.tensor_metatable);
   lua_pushcclosure(L, entry, 2);
+}
+
+void push_share_op(lua_State* L, Interpreter& in) {
+  lua_pushlightuserdata(L, &in);
+  lua_pushcclosure(L, share_op, 1);
 }
 
 }  // namespace rille::lua

@@ -1,6 +1,7 @@
 -- rille.log { loss = x }: values of the current step. In a recipe they go to its metrics;
--- elsewhere they are printed, one line a call.
+-- elsewhere they are printed, one line a call. rille.log(x) of a tensor is the op of that name.
 local native = require "rille.native"
+local fail = require "rille.fail"
 local progress = require "rille.progress"
 
 local log = {}
@@ -12,8 +13,10 @@ function log.attach(collector)
   run = collector
 end
 
-local function plain(value)
-  return native.is_tensor(value) and value:item() or value
+local function plain(name, value)
+  if native.is_tensor(value) then return value:item() end
+  if type(value) ~= "number" then fail.type("log", name, "a number", value) end
+  return value
 end
 
 local function show(value)
@@ -22,7 +25,7 @@ end
 
 local function write(_, values)
   local names, read = {}, {}
-  for name, value in pairs(values) do names[#names + 1], read[name] = name, plain(value) end
+  for name, value in pairs(values) do names[#names + 1], read[name] = name, plain(name, value) end
   if run then return run:log(read) end
   table.sort(names)
   local parts = {}

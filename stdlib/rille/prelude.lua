@@ -1,11 +1,12 @@
 -- Ties the Lua half to the engine's table: rille.nn and the others are loaded when they are first
 -- asked for, and a name that doesn't exist is an error that tells the nearest one. The engine
 -- calls this with its table, whose raw fields are its functions.
+local native = require "rille.native"
 local fail = require "rille.fail"
 
 local modules = {
   nn = "rille.nn", optim = "rille.optim", data = "rille.data", args = "rille.args",
-  log = "rille.log", progress = "rille.progress", generate = "rille.generate",
+  progress = "rille.progress", generate = "rille.generate",
   recipe = "rille.recipe", profile = "rille.profile", step = "rille.step",
   Function = "rille.function",
   debugging = "rille.debugging",
@@ -22,6 +23,8 @@ local members = {
 
 return function(rille)
   require "rille.methods"
+  -- rille.log(x) is the op; rille.log { loss = 2 } is this.
+  rille.log = native.share_op("log", function(values) require "rille.log"(values) end)
   local function names()
     local list = {}
     for name in next, rille do list[#list + 1] = name end

@@ -88,7 +88,14 @@ local function entry(op, path, first, result)
   }
 end
 
-function ops.func(op) return entry(op, "rille." .. op.name, 1) end
+-- Of functions that do something else, too.
+local besides = { log = "fun(values: table<string, number|rille.Tensor>)" }
+
+function ops.func(op)
+  local func = entry(op, "rille." .. op.name, 1)
+  func.overloads[#func.overloads + 1] = besides[op.name]
+  return func
+end
 
 -- Methods share the class of options of the function.
 function ops.method(op, in_place)

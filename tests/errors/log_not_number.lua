@@ -1,0 +1,2 @@
+local rille = require "rille"
+rille.log { loss = "low" }
