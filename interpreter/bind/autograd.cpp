@@ -85,11 +85,14 @@ void backward_all(Call& c) {
 // ---------------------------------------------------------------------------------------
 
 void detach(Call& c) { c.give(autograd::detach(c.tensor(1, "self"))); }
+void is_inference(Call& c) { c.give(c.tensor(1, "self").impl()->inference); }
 void retain_grad(Call& c) { autograd::retain_grad(c.tensor(1, "self")); }
 
 // t:requires_grad_([on]) gives t itself: the Lua half returns the same box.
 void set_requires_grad(Call& c) {
-  autograd::set_requires_grad(c.tensor(1, "self"), c.has(2) ? c.boolean(2, "on") : true);
+  named("requires_grad_", [&] {
+    autograd::set_requires_grad(c.tensor(1, "self"), c.has(2) ? c.boolean(2, "on") : true);
+  });
 }
 
 autograd::TensorHook hook_of(CallbackRef f) {
@@ -185,8 +188,16 @@ class ScriptNode final : public autograd::Node {
   std::vector<Tensor> inputs_, shells_;
 };
 
-// native.record(backward, inputs, outputs): puts a script's function on the tape; gives the outputs
-// as they are to be used.
+void refuse_inference(std::span<const Tensor> list, std::string_view what) {
+  for (const Tensor& t : list)
+    if (t.impl()->inference)
+      throw fail(Kind::state, "E_INFERENCE", "a tensor made in inference mode can't {}", what)
+          .hint("use a copy made outside of rille.inference: t:detach():clone()")
+          .op("Function");
+}
+
+// native.record(backward, inputs, outputs, saved): puts a script's function on the tape; gives the
+// outputs as they are to be used.
 void record(Call& c) {
   const CallbackRef backward = c.function(1, "backward");
   const std::vector<Tensor> inputs = c.tensors(2, "inputs"), outputs = c.tensors(3, "outputs");
@@ -196,6 +207,8 @@ void record(Call& c) {
     for (const Tensor& t : outputs) c.give(t);
     return;
   }
+  refuse_inference(c.tensors(4, "saved"), "be saved for a gradient");
+  refuse_inference(outputs, "be the result of a recorded function");
   std::vector<Tensor> shells;
   for (const Tensor& t : outputs) shells.push_back(t.shell());
   const autograd::NodeRef node(new ScriptNode(backward, inputs, std::move(shells)));
@@ -257,10 +270,13 @@ void bind_autograd(Interpreter& in) {
                                             {"saved_tensors", saved_tensors},
                                             {"after_accumulate", after_accumulate}};
   lua::define_functions(in, "rille.native", natives);
-  static constexpr NativeEntry methods[] = {
-      {"backward", backward},           {"detach", detach},
-      {"retain_grad", retain_grad},     {"set_requires_grad", set_requires_grad},
-      {"register_hook", register_hook}, {"remove_hook", remove_hook}};
+  static constexpr NativeEntry methods[] = {{"backward", backward},
+                                            {"detach", detach},
+                                            {"is_inference", is_inference},
+                                            {"retain_grad", retain_grad},
+                                            {"set_requires_grad", set_requires_grad},
+                                            {"register_hook", register_hook},
+                                            {"remove_hook", remove_hook}};
   lua::add_tensor_methods(in, methods);
 }
 

@@ -88,6 +88,7 @@ Tensor map_tensor(io::SafetensorsFile& file, const io::TensorEntry& e) {
   i.shape = shape_of(e.shape);
   i.strides = contiguous_strides(i.shape);
   i.numel = checked_numel(i.shape, size_of(i.dtype));
+  i.inference = Context::current().flags & kInference;
   i.storage = adopt_storage(bytes->get(), e.nbytes, release, bytes.get());
   (void)bytes.release();  // the storage's now
   // So that the collector lets go of mappings that were dropped as it does of memory.

@@ -150,9 +150,11 @@ bool is_leaf(const Tensor& t) {
 void set_requires_grad(const Tensor& t, bool on) {
   if (on && !t.is_float())
     throw dtype_error("only float tensors can require gradients, got {}", name(t.dtype()));
-  if (on && t.impl()->inference)
-    throw fail(Kind::state, "E_ARG", "a tensor made in inference mode can't require gradients")
-        .hint("clone it outside of rille.inference first");
+  // Inside of the mode a model may be built: nothing there is recorded.
+  if (on && t.impl()->inference && !(Context::current().flags & kInference))
+    throw fail(Kind::state, "E_INFERENCE",
+               "a tensor made in inference mode can't require gradients")
+        .hint("do it on a copy made outside of rille.inference: t:detach():clone()");
   if (!is_leaf(t)) {
     if (on) return;
     throw fail(Kind::state, "E_ARG", "only leaves can stop requiring gradients")

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/context.h"
 #include "core/fail.h"
 #include "core/half.h"
 
@@ -20,6 +21,7 @@ Tensor Tensor::empty(const Meta& m) {
   i.strides = m.strided ? m.strides : contiguous_strides(m.shape);
   i.contiguous = !m.strided || rille::is_contiguous(i.shape, i.strides);
   i.storage = allocate_storage(static_cast<size_t>(n) * size_of(m.dtype), m.device);
+  i.inference = Context::current().flags & kInference;
   return t;
 }
 

@@ -220,6 +220,7 @@ void keep_old_value(const OpInfo& op, ArgBlock& args) {
 void write_direct(const OpInfo& op, ArgBlock& args, Kernel kernel, const Tensor& dest,
                   uint64_t needs) {
   const bool taping = needs != 0;
+  if (taping) refuse_inference(op, args.get(), dest, needs);
   separate(op, args.get(), dest, taping);
   if (taping && (op.saves ? op.saves(args.get(), needs) & 1 : op.fields[0].saved))
     keep_old_value(op, args);

@@ -35,6 +35,23 @@ struct Kept {
   }
 };
 
+Error made_in_inference(std::string_view what) {
+  Error e = fail(Kind::state, "E_INFERENCE", "a tensor made in inference mode can't {}", what);
+  return std::move(e).hint("use a copy made outside of rille.inference: t:detach():clone()");
+}
+
+void refuse_saving(const FieldInfo& f, const Tensor& t) {
+  if (t.impl()->inference) [[unlikely]]
+    throw made_in_inference("be saved for a gradient").of(f.name);
+}
+
+uint64_t saved_fields(const OpInfo& op, const void* args, uint64_t needs) {
+  if (op.saves) return op.saves(args, needs);
+  uint64_t m = 0;
+  for (size_t i = 0; i < op.fields.size(); ++i) m |= uint64_t{op.fields[i].saved} << i;
+  return m;
+}
+
 // What a node takes besides the values it saves: itself, its arguments, what hangs on its results.
 constexpr int64_t kNodeBytes = 1024;
 
@@ -47,9 +64,10 @@ class OpNode final : public autograd::Node {
       : op_(op), needs_(needs), args_(op, args) {
     outputs = static_cast<uint32_t>(outs.size());
     collect_edges(op, args, needs, *this);
-    const uint64_t keep = op.saves ? op.saves(args, needs) : field_mask();
+    const uint64_t keep = saved_fields(op, args, needs);
     each_tensor(op, args_.get(), [&](size_t field, Tensor& t) {
       if (keep >> field & 1) {
+        refuse_saving(op.fields[field], t);
         keep_value(t);
         keeps_values_ = true;
       } else {
@@ -103,12 +121,6 @@ class OpNode final : public autograd::Node {
   }
 
  private:
-  uint64_t field_mask() const {
-    uint64_t m = 0;
-    for (size_t i = 0; i < op_.fields.size(); ++i) m |= uint64_t{op_.fields[i].saved} << i;
-    return m;
-  }
-
   void keep_value(Tensor& t) {
     kept_.emplace_back();
     kept_.back().pack(t);
@@ -123,7 +135,7 @@ class OpNode final : public autograd::Node {
       else if (t.version() != k.version)
         throw changed(t, k.version);
     };
-    const uint64_t keep = op_.saves ? op_.saves(args.get(), needs_) : field_mask();
+    const uint64_t keep = saved_fields(op_, args.get(), needs_);
     each_tensor(op_, args.get(), [&](size_t field, Tensor& t) {
       if (keep >> field & 1) take(t);
     });
@@ -215,6 +227,8 @@ class OpNode final : public autograd::Node {
 
 void collect_edges(const OpInfo& op, const void* args, uint64_t needs, autograd::Node& node) {
   each_tensor(op, args, [&](size_t field, Tensor& t) {
+    if ((needs >> field & 1) && t.impl()->inference) [[unlikely]]
+      throw made_in_inference("take part in gradients").of(op.fields[field].name);
     node.next.push_back(needs >> field & 1 ? autograd::edge_of(t) : autograd::Edge{});
   });
 }
@@ -222,6 +236,15 @@ void collect_edges(const OpInfo& op, const void* args, uint64_t needs, autograd:
 autograd::NodeRef make_node(const OpInfo& op, const void* args, std::span<const Tensor> outs,
                             std::span<Tensor> saved, uint64_t needs) {
   return autograd::NodeRef(new OpNode(op, args, outs, saved, needs));
+}
+
+void refuse_inference(const OpInfo& op, const void* args, const Tensor& dest, uint64_t needs) {
+  if (dest.impl()->inference)
+    throw made_in_inference("take a value that needs a gradient").of(op.fields[0].name);
+  const uint64_t keep = saved_fields(op, args, needs);
+  each_tensor(op, args, [&](size_t field, const Tensor& t) {
+    if (keep >> field & 1) refuse_saving(op.fields[field], t);
+  });
 }
 
 }  // namespace rille

@@ -13,4 +13,8 @@ void collect_edges(const OpInfo& op, const void* args, uint64_t needs, autograd:
 autograd::NodeRef make_node(const OpInfo& op, const void* args, std::span<const Tensor> outs,
                             std::span<Tensor> saved, uint64_t needs);
 
+/// Throws E_INFERENCE where the tape would need a tensor that was made in inference mode, or write
+/// to `dest`, one that was.
+void refuse_inference(const OpInfo& op, const void* args, const Tensor& dest, uint64_t needs);
+
 }  // namespace rille

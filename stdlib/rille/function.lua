@@ -43,7 +43,8 @@ local function call(self, ...)
   for i, t in ipairs(inputs) do ctx.needs[i] = t.requires_grad end
   local outputs = table.pack(modes.no_grad(self.forward, ctx, ...))
   local function backward(...) return self.backward(ctx, ...) end
-  local recorded = table.pack(native.record(backward, inputs, tensors_among(outputs)))
+  local recorded = table.pack(native.record(backward, inputs, tensors_among(outputs),
+    tensors_among(ctx.kept or { n = 0 })))
   outputs = put_back(outputs, recorded)
   return table.unpack(outputs, 1, outputs.n)
 end

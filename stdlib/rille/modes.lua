@@ -13,9 +13,14 @@ local function restore(scope)
 end
 
 local function enter(scope)
+-- In inference mode nothing is recorded, inside of enable_grad neither.
+local function allowed(name, on)
+  return on and not (name == "grad" and native.mode "inference")
+end
+
   for name, on in pairs(scope.wanted) do
     scope.before[name] = native.mode(name)
-    native.mode(name, on)
+    native.mode(name, allowed(name, on))
   end
 end
 

@@ -106,3 +106,78 @@ t.test("requires_grad_ gives the tensor itself", function()
   t.eq(x.requires_grad, true)
   t.eq(x:requires_grad_(false).requires_grad, false)
 end)
+
+-- ---- inference
+
+local function refused(f, message)
+  t.error_like(f, { kind = "state", code = "E_INFERENCE", message = message })
+end
+
+t.test("what inference makes may not be saved for a gradient", function()
+  local w = leaf()
+  local x, made, seen = rille.inference(function()
+    return w * 2, rille.tensor { 3.0, 4.0 }, w:view(2, 1)
+  end)
+  t.eq({ x.requires_grad, x:is_inference(), made:is_inference() }, { false, true, true })
+  t.eq({ w:is_inference(), seen:is_inference() }, { false, false })    -- a view of what was before
+  for _, inside in ipairs { x, made, x:detach(), x:view(2, 1):view(2), x[{ { 1, 2 } }] } do
+    t.eq(inside:is_inference(), true)
+    refused(function() return w * inside end, "can't be saved for a gradient")
+  end
+  refused(function() return rille.cross_entropy(w:view(1, 2), rille.inference(function()
+    return rille.tensor { 1 }
+  end)) end, "can't be saved for a gradient")
+end)
+
+t.test("it may be used where no value of it is kept, and in copies", function()
+  local w = leaf()
+  local x = rille.inference(function() return rille.tensor { 3.0, 4.0 } end)
+  t.eq(rille.grad((w + x):sum(), w), { 1, 1 })
+  t.eq((x * 2):is_inference(), false)
+  t.eq(rille.grad((w * x:clone()):sum(), w), { 3, 4 })
+  t.eq(rille.no_grad(function() return w * x end), { 3, 8 })
+  x:add_(1)
+  t.eq(x, { 4, 5 })
+end)
+
+t.test("it requires no gradient outside, and takes none in place", function()
+  local w = leaf()
+  local x = rille.inference(function() return rille.tensor { 3.0, 4.0 } end)
+  refused(function() x:requires_grad_() end, "can't require gradients")
+  refused(function() rille.nn.Parameter(x) end, "can't require gradients")
+  refused(function() x:add_(w) end, "can't take a value that needs a gradient")
+  refused(function() x[1] = w[1] end, "can't take a value that needs a gradient")
+  t.eq(x, { 3, 4 })
+  local parameter = rille.inference(function() return rille.tensor({ 1.0 }):requires_grad_() end)
+  refused(function() return parameter + 1 end, "can't take part in gradients")
+end)
+
+t.test("a model built inside answers there, and is refused a gradient outside", function()
+  local model, x = nil, rille.ones(1, 2)
+  rille.inference(function()
+    model = rille.nn.Linear(2, 1)
+    t.eq(model(x).requires_grad, false)
+  end)
+  refused(function() model(x) end, "can't")
+  t.eq(rille.no_grad(model, x).requires_grad, false)
+end)
+
+t.test("enable_grad records nothing inside of inference", function()
+  local w = leaf()
+  local _ <close> = rille.inference()
+  rille.enable_grad(function() t.eq((w * 2).requires_grad, false) end)
+end)
+
+t.test("a Function saves none either", function()
+  local w = leaf()
+  local x = rille.inference(function() return rille.tensor { 3.0, 4.0 } end)
+  local product = rille.Function {
+    forward = function(ctx, a, b)
+      ctx:save(b)
+      return a * b
+    end,
+    backward = function(ctx, d) return d * ctx:saved() end,
+  }
+  refused(function() return product(w, x) end, "can't be saved for a gradient")
+  t.eq(rille.no_grad(product, w, x), { 3, 8 })
+end)

@@ -81,7 +81,8 @@ return {
 
   ["rille.no_grad"] = { scope, "Ops inside are not recorded: a <close> value, or runs fn." },
   ["rille.enable_grad"] = { scope, "Ops inside are recorded: a <close> value, or runs fn." },
-  ["rille.inference"] = { scope, "No recording, no versions: a <close> value, or runs fn." },
+  ["rille.inference"] = { scope,
+    "No recording, and what is made enters no gradient: a <close> value, or runs fn." },
   ["rille.debugging.detect_anomaly"] = { scope, "Backward tells which op made the first NaN." },
   ["rille.args"] = { "spec: table<string, any>, words?: string[] -> table<string, any>", "" },
   ["rille.save_on_cpu"] = { "fn?: fun(...): any, ...: any -> any", "" },
@@ -105,6 +106,7 @@ return {
   ["Tensor.half"] = { "-> rille.Tensor", "As f16." },
   ["Tensor.int"] = { "-> rille.Tensor", "As i32." },
   ["Tensor.is_contiguous"] = { "-> boolean", "Whether its elements lie in order." },
+  ["Tensor.is_inference"] = { "-> boolean", "Whether it was made in rille.inference." },
   ["Tensor.item"] = { "-> any", "The value of its one element." },
   ["Tensor.long"] = { "-> rille.Tensor", "As i64." },
   ["Tensor.nbytes"] = { "-> integer", "Bytes of its elements." },
