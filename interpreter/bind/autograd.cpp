@@ -133,6 +133,8 @@ uint32_t flag_named(const std::string& name) {
   if (name == "grad") return kGrad;
   if (name == "inference") return kInference;
   if (name == "anomaly") return kAnomaly;
+  if (name == "anomaly_inf") return autograd::kAnomalyInf;
+  if (name == "anomaly_no_nan") return autograd::kAnomalyNoNan;
   if (name == "deterministic") return kDeterministic;
   throw arg_error("there is no mode '{}'", name);
 }

@@ -139,7 +139,7 @@ class Pass {
       if (node->is_leaf() && !targets_.empty()) return;
       dxs.resize(node->next.size());
       node->backward(dys, dxs);
-      if (Context::current().flags & kAnomaly) check_nan(*node.get(), dxs);
+      if (Context::current().flags & kAnomaly) check_values(*node.get(), dxs);
       if (!options_.retain_graph && !options_.create_graph) node->release();
     } else {
       dxs.resize(node->next.size());
@@ -163,11 +163,15 @@ class Pass {
     return any;
   }
 
-  static void check_nan(const Node& node, const Gradients& dxs) {
+  static void check_values(const Node& node, const Gradients& dxs) {
+    const uint32_t flags = Context::current().flags;
     for (size_t i = 0; i < dxs.size(); ++i) {
-      if (!dxs[i] || !engine_ops().has_nan(dxs[i])) continue;
-      Error e = fail(Kind::state, "E_ANOMALY_NAN",
-                     "backward made a nan in the gradient of argument {}", i + 1);
+      if (!dxs[i]) continue;
+      const bool nan = !(flags & kAnomalyNoNan) && engine_ops().has_nan(dxs[i]);
+      if (!nan && !((flags & kAnomalyInf) && has_inf(dxs[i]))) continue;
+      Error e = fail(Kind::state, nan ? "E_ANOMALY_NAN" : "E_ANOMALY_INF",
+                     "backward made {} in the gradient of argument {}",
+                     nan ? "a nan" : "an infinity", i + 1);
       if (node.site.source)
         e.fact(
             fmt::format("forward      {:<7} {}:{}", node.name(), node.site.source, node.site.line));

@@ -1,11 +1,13 @@
 // The few operations that the engine below needs, handed down when the library is loaded.
 #include <cmath>
 
+#include "autograd/engine.h"
 #include "autograd/node.h"
 #include "core/fail.h"
 #include "ops/arith.h"
 #include "ops/call.h"
 #include "ops/cast.h"
+#include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/reduce.h"
 #include "ops/strided.h"
@@ -17,7 +19,14 @@ namespace {
 bool has_nan(const Tensor& t) {
   if (!t.is_float() || t.is_meta()) return false;
   const NoGrad quiet;
-  return std::isnan(call<Sum>({.x = t}).item());
+  if (!std::isnan(call<Sum>({.x = t}).item())) return false;
+  return call<Any>({.x = call<IsNan>({.x = t})}).item() != 0;  // infinities may make a nan, too
+}
+
+bool has_inf(const Tensor& t) {
+  if (!t.is_float() || t.is_meta()) return false;
+  const NoGrad quiet;
+  return call<Any>({.x = call<IsInf>({.x = t})}).item() != 0;
 }
 
 const bool handed_down = [] {
@@ -31,6 +40,7 @@ const bool handed_down = [] {
   e.ones_like = [](const Tensor& t) { return ones_like(t); };
   e.zeros_like = [](const Tensor& t) { return zeros_like(t); };
   e.has_nan = has_nan;
+  autograd::has_inf = has_inf;
   e.write_through = write_through;
   e.look_again = look_again;
   return true;

@@ -3,6 +3,7 @@
 -- errors and `break` too.
 local native = require "rille.native"
 local fail = require "rille.fail"
+local read_options = require "rille.options"
 
 local Scope = { __name = "Scope" }
 
@@ -12,12 +13,12 @@ local function restore(scope)
   scope.ended = true
 end
 
-local function enter(scope)
 -- In inference mode nothing is recorded, inside of enable_grad neither.
 local function allowed(name, on)
   return on and not (name == "grad" and native.mode "inference")
 end
 
+local function enter(scope)
   for name, on in pairs(scope.wanted) do
     scope.before[name] = native.mode(name)
     native.mode(name, allowed(name, on))
@@ -64,6 +65,20 @@ local function scope_of(name, wanted)
   end
 end
 
+local anomaly_options = { { "check_nan", true }, { "check_inf", false } }
+
+-- rille.debugging.detect_anomaly([{ check_nan, check_inf }][, fn, ...])
+local function detect_anomaly(...)
+  local first = ...
+  local given = type(first) == "table" and not (getmetatable(first) or {}).__call
+  local o = read_options("detect_anomaly", given and first or nil, anomaly_options)
+  local scope = scope_of("detect_anomaly", {
+    anomaly = true, anomaly_no_nan = not o.check_nan, anomaly_inf = o.check_inf,
+  })
+  if given or first == nil then return scope(select(2, ...)) end
+  return scope(...)
+end
+
 -- What autograd saves passes through pack, and through unpack when backward wants it.
 local function saved_tensors(pack, unpack, f, ...)
   native.saved_tensors(pack, unpack)
@@ -86,6 +101,6 @@ return {
   save_on_cpu = save_on_cpu,
   no_grad = scope_of("no_grad", { grad = false }),
   enable_grad = scope_of("enable_grad", { grad = true }),
-  detect_anomaly = scope_of("detect_anomaly", { anomaly = true }),
+  detect_anomaly = detect_anomaly,
   inference = scope_of("inference", { grad = false, inference = true }),
 }

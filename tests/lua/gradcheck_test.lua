@@ -35,3 +35,28 @@ t.test("f32 is refused, and so is nothing to check", function()
   t.error_like(function() debugging.gradcheck(function(a) return a end, x:detach()) end,
     { message = "no input requires a gradient" })
 end)
+
+t.test("fast compares one projection", function()
+  local calls = 0
+  local function f(a, b)
+    calls = calls + 1
+    return a * b, a:sigmoid()
+  end
+  local x, y = leaf { 0.3, -1.2, 0.8, 2.0, -0.4, 1.1 }, leaf { 1.0, 2.0, -0.5, 0.7, 0.1, -2.0 }
+  t.eq(debugging.gradcheck(f, { x, y }, { fast = true }), true)
+  t.eq(calls, 1 + 2 * 3)                       -- not three an element
+  t.eq(debugging.gradgradcheck(function(a) return a:sigmoid() end, x, { fast = true }), true)
+  local wrong = rille.Function {
+    forward = function(ctx, a)
+      ctx:save(a)
+      return a * a
+    end,
+    backward = function(ctx, d) return d * ctx:saved() * 2.1 end,
+  }
+  local fine, why = debugging.gradcheck(wrong, x, { fast = true })
+  t.eq(fine, false)
+  t.ok(why:find "input 1, in a direction: backward gives", why)
+  local before = rille.get_rng_state()
+  debugging.gradcheck(f, { x, y }, { fast = true })
+  t.eq(rille.get_rng_state(), before)
+end)

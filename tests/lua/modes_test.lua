@@ -181,3 +181,41 @@ t.test("a Function saves none either", function()
   refused(function() return product(w, x) end, "can't be saved for a gradient")
   t.eq(rille.no_grad(product, w, x), { 3, 8 })
 end)
+
+-- ---- detect_anomaly
+
+local detect = rille.debugging.detect_anomaly
+
+local function root_of_zero(factor)
+  local x = rille.zeros(1, { requires_grad = true })
+  return (x:sqrt() * factor):sum()           -- the slope at 0 is infinite, 0 times that is a nan
+end
+
+t.test("detect_anomaly looks for nans, for infinities if asked", function()
+  local function backward(factor) root_of_zero(factor):backward() end
+  t.error_like(function() detect(backward, 0) end, { code = "E_ANOMALY_NAN", op = "sqrt" })
+  detect(backward, 1)
+  t.error_like(function() detect({ check_inf = true }, backward, 1) end,
+    { code = "E_ANOMALY_INF", op = "sqrt", message = "made an infinity in the gradient" })
+  detect({ check_nan = false }, backward, 0)
+  t.error_like(function() detect({ check_nan = false, check_inf = true }, backward, 1) end,
+    { code = "E_ANOMALY_INF" })
+  do
+    local _ <close> = detect { check_inf = true }
+    t.error_like(function() backward(1) end, { code = "E_ANOMALY_INF" })
+    detect(backward, 1)                      -- its own options, and those of around it after
+    t.error_like(function() backward(1) end, { code = "E_ANOMALY_INF" })
+  end
+  backward(0)
+  t.error_like(function() detect { check_infs = true } end,
+    { code = "E_OPTION", message = "did you mean 'check_inf'" })
+  t.error_like(function() detect { check_inf = 1 } end,
+    { message = "'check_inf' must be a boolean" })
+end)
+
+t.test("infinities of both signs are no nan", function()
+  local x = rille.zeros(2, { requires_grad = true })
+  local y = x:sqrt() * rille.tensor { 1.0, -1.0 }
+  detect(function() y:sum():backward() end)
+  t.eq(x.grad, { math.huge, -math.huge })
+end)
