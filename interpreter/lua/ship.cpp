@@ -71,6 +71,19 @@ bool is_ours(lua_State* L, int i) {
          std::strncmp(lua_tolstring(L, i, nullptr), "rille", 5) == 0;
 }
 
+// A read-only table of the library (stdlib/rille/read_only.lua) is an empty one in front of
+// another: on top of the stack that one takes its place. Lua keeps the name of the event for good,
+// so that pushing it can't fail.
+void replace_by_contents(lua_State* L) {
+  const int table = lua_gettop(L);
+  lua_pushnil(L);
+  if (!lua_next(L, table) && lua_getmetatable(L, table)) {
+    lua_pushliteral(L, "__index");
+    if (lua_rawget(L, -2) == LUA_TTABLE) lua_replace(L, table);
+  }
+  lua_settop(L, table);
+}
+
 // Calls nothing of Lua that raises, so that it may own what it likes.
 class Packer {
  public:
@@ -204,6 +217,7 @@ class Packer {
     for (lua_pushnil(L_); lua_next(L_, -2); lua_settop(L_, -2)) {
       if (!is_ours(L_, -2) || lua_type(L_, -1) != LUA_TTABLE) continue;
       const std::string module = text(lua_gettop(L_) - 1);
+      replace_by_contents(L_);
       for (lua_pushnil(L_); lua_next(L_, -2); lua_settop(L_, -2))
         if (lua_type(L_, -2) == LUA_TSTRING && lua_type(L_, -1) == LUA_TFUNCTION)
           names_.try_emplace(lua_topointer(L_, -1),
@@ -270,6 +284,7 @@ void push_named(lua_State* L, const Parcel::Named& name) {
   lua_pushlstring(L, name.module.data(), name.module.size());
   lua_call(L, 1, 1);
   if (name.field.empty()) return;
+  if (lua_type(L, -1) == LUA_TTABLE) replace_by_contents(L);
   lua_pushlstring(L, name.field.data(), name.field.size());
   if (lua_type(L, -2) == LUA_TTABLE) lua_rawget(L, -2);
   if (lua_type(L, -1) != LUA_TFUNCTION)

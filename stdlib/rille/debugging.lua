@@ -2,6 +2,7 @@
 local rille = require "rille"
 local native = require "rille.native"
 local fail = require "rille.fail"
+local read_only = require "rille.read_only"
 local modes = require "rille.modes"
 local read_options = require "rille.options"
 
@@ -201,4 +202,4 @@ function debugging.gradgradcheck(f, inputs, options)
   return debugging.gradcheck(gradients, all, options)
 end
 
-return debugging
+return read_only("rille.debugging", debugging)

@@ -3,6 +3,7 @@
 -- calls this with its table, whose raw fields are its functions.
 local native = require "rille.native"
 local fail = require "rille.fail"
+local read_only = require "rille.read_only"
 
 local modules = {
   nn = "rille.nn", optim = "rille.optim", data = "rille.data", args = "rille.args",
@@ -25,6 +26,9 @@ return function(rille)
   require "rille.methods"
   -- rille.log(x) is the op; rille.log { loss = 2 } is this.
   rille.log = native.share_op("log", function(values) require "rille.log"(values) end)
+  for name, value in next, rille do
+    if type(value) == "table" then rille[name] = read_only("rille." .. name, value) end
+  end
   local function names()
     local list = {}
     for name in next, rille do list[#list + 1] = name end

@@ -1,6 +1,7 @@
 -- rille.profile: where the time goes. `time(fn, ...)` calls fn once and returns the seconds it took
 -- (monotonic) and its results; wrap the part of a recipe that seems slow.
 local native = require "rille.native"
+local read_only = require "rille.read_only"
 
 local profile = {}
 
@@ -12,4 +13,4 @@ function profile.time(fn, ...)
   return since(native.clock(), fn(...))
 end
 
-return profile
+return read_only("rille.profile", profile)

@@ -2,6 +2,7 @@
 -- `transform`. Random ones draw from the generator, which the loader keys by (seed, epoch, item).
 local rille = require "rille"
 local fail = require "rille.fail"
+local read_only = require "rille.read_only"
 local read_options = require "rille.options"
 
 local transforms = {}
@@ -194,4 +195,4 @@ function transforms.cutmix(classes, options)
   end
 end
 
-return transforms
+return read_only("rille.data.transforms", transforms)

@@ -2,6 +2,7 @@
 -- it.
 local rille = require "rille"
 local fail = require "rille.fail"
+local read_only = require "rille.read_only"
 
 local init = {}
 
@@ -112,4 +113,4 @@ init.orthogonal_ = in_place(function(t, gain)
   t:copy_(q:reshape(shape)):mul_(gain or 1.0)
 end)
 
-return init
+return read_only("rille.nn.init", init)

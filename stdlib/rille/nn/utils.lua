@@ -2,6 +2,7 @@
 local rille = require "rille"
 local native = require "rille.native"
 local fail = require "rille.fail"
+local read_only = require "rille.read_only"
 local scope = require "rille.scope".scope
 local read_options = require "rille.options"
 
@@ -69,4 +70,4 @@ local reparametrize = require "rille.nn.reparametrize"
 utils.weight_norm, utils.spectral_norm = reparametrize.weight_norm, reparametrize.spectral_norm
 utils.fuse_conv_bn = require "rille.nn.fuse"
 
-return utils
+return read_only("rille.nn.utils", utils)

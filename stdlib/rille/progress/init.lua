@@ -2,6 +2,7 @@
 -- loader, a list, a number of steps or an iterator; progress.note { loss = x } adds to the
 -- innermost line.
 local fail = require "rille.fail"
+local read_only = require "rille.read_only"
 local step = require "rille.step"
 local read_options = require "rille.options"
 local Bar = require "rille.progress.bar"
@@ -93,4 +94,4 @@ function progress.current()
   return bars[#bars]
 end
 
-return setmetatable(progress, { __call = run })
+return read_only("rille.progress", setmetatable(progress, { __call = run }))
