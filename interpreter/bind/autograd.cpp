@@ -171,6 +171,12 @@ class ScriptNode final : public autograd::Node {
       arguments.emplace_back(dys[i]);
     }
     const std::vector<Value> out = (*backward_)(std::move(arguments));
+    for (size_t i = next.size(); i < out.size(); ++i)
+      if (!out[i].is_nil())
+        throw arg_error("backward gave {} gradients for {} tensor argument{}", out.size(),
+                        next.size(), next.size() == 1 ? "" : "s")
+            .hint("return one gradient or nil for each tensor argument of forward")
+            .op("Function");
     for (size_t i = 0; i < next.size() && i < out.size(); ++i) {
       if (out[i].is_nil() || !next[i]) continue;
       const Tensor* dx = out[i].get<Tensor>();

@@ -31,11 +31,20 @@ int64_t position(int64_t p, int64_t size, int dim) {
   return at;
 }
 
+// A value in an index that is none, in words.
+std::string shown(const Value& v) {
+  if (const double* d = v.get<double>()) return fmt::format("{:g}", *d);
+  if (const std::string* s = v.get<std::string>()) return fmt::format("string '{}'", *s);
+  if (const bool* b = v.get<bool>()) return *b ? "true" : "false";
+  if (v.is_nil()) return "nil";
+  return v.table() ? "a table" : "something else";
+}
+
 int64_t integer(const Value& v, std::string_view what) {
   if (const int64_t* n = v.get<int64_t>()) return *n;
   if (const double* d = v.get<double>(); d && *d == static_cast<double>(static_cast<int64_t>(*d)))
     return static_cast<int64_t>(*d);
-  throw type_error("{} must be an integer", what);
+  throw type_error("{} must be an integer, got {}", what, shown(v));
 }
 
 class Builder {
@@ -123,16 +132,31 @@ class Builder {
   int dim_ = 0;
 };
 
-[[noreturn]] void no_such_member(const std::string& name) {
+std::vector<std::string_view> members() {
   std::vector<std::string_view> known = {"dtype", "device", "requires_grad", "grad",   "is_leaf",
                                          "size",  "shape",  "dim",           "numel",  "item",
                                          "to",    "tolist", "backward",      "detach", "layout"};
   for (const OpInfo* op : all_ops())
     if (op->method) known.push_back(op->name);
+  return known;
+}
+
+[[noreturn]] void no_such_member(const std::string& name) {
+  const std::vector<std::string_view> known = members();
   const std::string near = lua::nearest(name, known);
   throw arg_error("a tensor has no field or method '{}'{}", name,
                   near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
       .op("");
+}
+
+// t.dtype = "f64": only grad and requires_grad are assigned.
+[[noreturn]] void refuse_set(Call& c, const std::string& name) {
+  const std::vector<std::string_view> known = members();
+  if (std::find(known.begin(), known.end(), name) == known.end()) no_such_member(name);
+  Error e = arg_error("'{}' of a tensor can't be set", name);
+  if ((name == "dtype" || name == "device") && c.is_string(3))
+    e.hint(fmt::format("t:to \"{}\" gives a copy of that {}", c.string(3, "value"), name));
+  throw e;
 }
 
 void read_look(Call& c, Look& look) {
@@ -170,6 +194,7 @@ Tensor tensor_get_index(Call& c) {
 }
 
 void tensor_set_index(Call& c) {
+  if (c.is_string(2)) refuse_set(c, c.string(2, "name"));
   Look look(c.tensor(1, "self"));
   read_look(c, look);
   Tensor source;

@@ -17,24 +17,6 @@ void set_natives(lua_State* L, Interpreter& in, std::span<const NativeEntry> lis
   add_natives(L, in, list.data(), list.data() + list.size());
 }
 
-// __newindex. Upvalues: setters, the native for everything else.
-int tensor_newindex(lua_State* L) {
-  if (lua_type(L, 2) == LUA_TSTRING) {
-    lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
-      lua_pushvalue(L, 1);
-      lua_pushvalue(L, 3);
-      lua_call(L, 2, 0);
-      return 0;
-    }
-  }
-  lua_settop(L, 3);
-  lua_pushvalue(L, lua_upvalueindex(2));
-  lua_insert(L, 1);
-  lua_call(L, 3, 0);
-  return 0;
-}
-
 void push_methods(lua_State* L, Interpreter& in, std::span<const NativeEntry> natives) {
   lua_newtable(L);
   for (const OpInfo* op : all_ops()) {
@@ -107,17 +89,13 @@ void define_tensor(Interpreter& in, const TensorClass& c) {
   lua_getfield(L, -1, "rille.native");
   lua_pushvalue(L, -3);
   lua_setfield(L, -2, "tensor_fields");
-  luaL_getsubtable(L, -2, "rille.native");
-  push_share_op(L, in);
-  lua_setfield(L, -2, "share_op");
-  lua_pop(L, 3);
+  lua_pop(L, 2);
   push_tensor_index(L, in, c.get_index);
   lua_setfield(L, -2, "__index");
 
   lua_newtable(L);
   set_natives(L, in, c.setters);
-  push_native(L, in, c.set_index);
-  lua_pushcclosure(L, tensor_newindex, 2);
+  push_tensor_newindex(L, in, c.set_index);
   lua_setfield(L, -2, "__newindex");
   lua_pop(L, 1);
 }
@@ -137,7 +115,10 @@ void define_ops(Interpreter& in) {
     push_op(L, in, *op, OpForm::plain);
     lua_rawset(L, -3);
   }
-  lua_pop(L, 2);
+  luaL_getsubtable(L, -2, "rille.native");
+  push_share_op(L, in);
+  lua_setfield(L, -2, "share_op");
+  lua_pop(L, 3);
 }
 
 void define_class(Interpreter& in, std::string_view type, std::span<const NativeEntry> methods,

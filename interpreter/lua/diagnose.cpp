@@ -78,9 +78,10 @@ std::string source_line(const Interpreter& in, const lua_Debug& ar) {
   return text;
 }
 
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
 // The op's name in the line, as a word.
 size_t find_word(const std::string& line, std::string_view word) {
-  auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (size_t at = line.find(word); at != line.npos; at = line.find(word, at + 1)) {
     const size_t end = at + word.size();
     if ((at == 0 || !is_word(line[at - 1])) &&
@@ -100,12 +101,53 @@ std::string_view sign_of(std::string_view op) {
   return {};
 }
 
-std::string caret(const std::string& line, size_t lead, std::string_view op) {
+struct Span {
+  size_t at = std::string::npos, length = 0;
+};
+
+// Past the bracket that closes the one at `open`; past that one alone where the line ends first.
+size_t closed(const std::string& line, size_t open) {
+  int depth = 0;
+  for (size_t i = open; i < line.size(); ++i) {
+    depth += line[i] == '[' ? 1 : line[i] == ']' ? -1 : 0;
+    if (depth == 0) return i + 1;
+  }
+  return open + 1;
+}
+
+// What indexes `variable` in the line: [2], [{1, 3}]. For a tensor without a name the last of the
+// first chain, since only a table of tensors is indexed twice: rows[1][{2, 3}].
+Span brackets(const std::string& line, const std::string& variable) {
+  const auto opens = [&](size_t i) {
+    if (line[i] != '[' || i == 0 || i < variable.size()) return false;
+    const char before = line[i - 1];
+    if (variable.empty()) return is_word(before) || before == ')' || before == ']';
+    const size_t begin = i - variable.size();
+    return line.compare(begin, variable.size(), variable) == 0 &&
+           (begin == 0 || !is_word(line[begin - 1]));
+  };
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (!opens(i)) continue;
+    size_t end = closed(line, i);
+    for (; variable.empty() && end < line.size() && line[end] == '['; end = closed(line, i))
+      i = end;
+    return {i, end - i};
+  }
+  return {};
+}
+
+std::string caret(const std::string& line, size_t lead, std::string_view op,
+                  const std::string& indexed) {
   size_t at = op.empty() ? line.npos : find_word(line, op), length = op.size();
   if (at == line.npos && !sign_of(op).empty()) {
     const std::string_view sign = sign_of(op);
     at = line.find(fmt::format(" {} ", sign));
     if (at != line.npos) ++at, length = sign.size();
+  }
+  const bool called = at != line.npos && line.compare(at + length, 1, "(") == 0;
+  if ((op == "index" || op == "index_put") && !called) {
+    const Span span = brackets(line, indexed);
+    at = span.at, length = span.length;
   }
   if (at == line.npos || at < lead) return {};
   return fmt::format("\n     | {:>{}}{:~<{}}", "", at - lead, "^", length);
@@ -131,11 +173,14 @@ std::string argument_lines(lua_State* L, const Interpreter& in, lua_Debug& ar, b
   return out;
 }
 
-std::string source_lines(const Interpreter& in, const lua_Debug& ar, std::string_view op) {
+// `indexed`: the variable in front of the brackets, where the script's line has no name of the op.
+std::string source_lines(const Interpreter& in, const lua_Debug& ar, std::string_view op,
+                         const std::string& indexed) {
   const std::string line = source_line(in, ar);
   const size_t lead = line.find_first_not_of(" \t");
   if (lead == line.npos) return {};
-  return fmt::format("\n{:>4} | {}", ar.currentline, line.substr(lead)) + caret(line, lead, op);
+  return fmt::format("\n{:>4} | {}", ar.currentline, line.substr(lead)) +
+         caret(line, lead, op, indexed);
 }
 
 // Names out of files and values of the script's are in its texts.
@@ -182,7 +227,9 @@ void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, cons
   r.text = framed ? fmt::format("{}: {}", r.where, r.error.what()) : std::string(r.error.what());
   for (const std::string& fact : r.error.facts()) r.text += "\n     " + fact;
   if (op && args) r.text += argument_lines(L, in, ar, framed, r.error, *op, args);
-  if (framed) r.text += printable(source_lines(in, ar, r.error.op()));
+  const bool indexes = framed && args && op && op->name == "index" && args[0];
+  const std::string indexed = indexes ? script_name(L, ar, args[0]) : std::string();
+  if (framed) r.text += printable(source_lines(in, ar, r.error.op(), indexed));
   if (!r.error.hint().empty()) r.text += "\n     hint: " + r.error.hint();
   if (r.error.kind() == Kind::internal)
     r.text += "\n     this is a fault of Rille: please report it";

@@ -11,4 +11,7 @@ namespace rille::lua {
 /// tensors must exist.
 void push_tensor_index(lua_State* L, Interpreter& in, GetIndex get);
 
+/// Pushes tensors' __newindex. Takes the setters from the stack; `set` does what they don't.
+void push_tensor_newindex(lua_State* L, Interpreter& in, Native set);
+
 }  // namespace rille::lua

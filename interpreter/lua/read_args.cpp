@@ -90,6 +90,8 @@ void take_options(lua_State* L, const OpInfo& op, int table, Arranged& out) {
 }  // namespace
 
 void arrange(lua_State* L, const OpInfo& op, int top, Arranged& out) {
+  out.nil_size = top > 0 && !op.fields.empty() && op.fields[0].kind == ArgKind::sizes &&
+                 lua_type(L, 1) == LUA_TNIL;
   while (top > 0 && lua_type(L, top) == LUA_TNIL) --top;  // a nil at the end is not there
   int last = top;
   int options = 0;
@@ -366,6 +368,8 @@ class Reader {
 
 void read_args(lua_State* L, Interpreter& in, const OpInfo& op, const Arranged& from, void* args) {
   if (from.unknown_option) refuse_option(L, op, from);
+  if (from.nil_size)
+    throw type_error("'{}' must be {}, got nil", op.fields[0].name, expected_text(op.fields[0]));
   if (from.too_many) {
     int most = 0;
     for (const FieldInfo& f : op.fields) most += f.kind != ArgKind::draw;

@@ -21,7 +21,8 @@ struct Arranged {
   int unknown_option = 0;  // stack index of a key that no field has
   int given = 0;           // positional arguments, for "takes at most"
   bool too_many = false;
-  bool twice = false;  // positional and named; unknown_option holds the key
+  bool nil_size = false;  // a nil where sizes stand first: no shape of no dims, but a mistake
+  bool twice = false;     // positional and named; unknown_option holds the key
 };
 
 /// Sorts what the script passed to the fields. Leaves option values on the stack.

@@ -12,7 +12,7 @@ function fail.argument(op, message, ...)
   return native.raise { kind = "argument", code = "E_ARG", op = op, message = message:format(...) }
 end
 
-local function describe(value)
+function fail.describe(value)
   local kind = type(value)
   if native.is_tensor(value) then return "a tensor" end
   if kind == "string" then return ("string '%s'"):format(value) end
@@ -21,7 +21,7 @@ local function describe(value)
 end
 
 function fail.type(op, name, wanted, got)
-  local given = describe(got)
+  local given = fail.describe(got)
   local message = ("'%s' must be %s, got %s"):format(name, wanted, given)
   return native.raise { kind = "argument", code = "E_TYPE", op = op, message = message }
 end

@@ -9,7 +9,17 @@ local Context = {}
 Context.__index = Context
 
 function Context:save(...)
-  self.kept = table.pack(...)
+  local kept = table.pack(...)
+  for i = 1, kept.n do
+    if kept[i] ~= nil and not native.is_tensor(kept[i]) then
+      fail.raise {
+        kind = "argument", code = "E_TYPE", op = "save",
+        message = ("argument %d must be a tensor or nil, got %s"):format(i, fail.describe(kept[i])),
+        hint = "keep other values in fields: ctx.name = value",
+      }
+    end
+  end
+  self.kept = kept
 end
 
 function Context:saved()

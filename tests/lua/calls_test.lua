@@ -41,3 +41,24 @@ t.test("a number stands for a tensor where that makes sense", function()
   t.eq(rille.maximum(m, 4.0):sum():item(), 27)
   t.eq(rille.where(m:gt(3), m, 0):sum():item(), 15)
 end)
+
+t.test("nil is no shape", function()
+  for _, name in ipairs { "zeros", "ones", "empty", "rand", "randn" } do
+    t.error_like(function() rille[name](nil) end,
+      { code = "E_TYPE", op = name, message = "'shape' must be" })
+    t.error_like(function() rille[name](nil, { dtype = "f64" }) end, { message = "got nil" })
+  end
+  t.eq(rille.zeros():dim(), 0)
+  t.eq(rille.zeros({}):dim(), 0)
+  t.eq(rille.zeros(3, nil):numel(), 3)        -- options that were left out
+end)
+
+t.test("fields that can't be set say so", function()
+  local x = rille.ones(2)
+  t.error_like(function() x.dtype = "f64" end, { code = "E_ARG", hint = 't:to "f64"',
+    message = "'dtype' of a tensor can't be set" })
+  t.error_like(function() x.device = "meta" end, { hint = 't:to "meta"' })
+  t.error_like(function() x.shape = { 1, 2 } end, { message = "'shape' of a tensor can't be set" })
+  t.error_like(function() x.dtpe = "f64" end, { message = "did you mean 'dtype'?" })
+  t.eq(x.dtype, "f32")
+end)

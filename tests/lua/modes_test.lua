@@ -182,6 +182,28 @@ t.test("a Function saves none either", function()
   t.eq(rille.no_grad(product, w, x), { 3, 8 })
 end)
 
+t.test("a Function saves tensors, and gives no more gradients than it has arguments", function()
+  local function with(save, ...)
+    local gradients = table.pack(...)
+    return rille.Function {
+      forward = function(ctx, a, b)
+        if save then ctx:save(a, save) end
+        return a + b
+      end,
+      backward = function(_, d)
+        return d, d, table.unpack(gradients, 1, gradients.n)
+      end,
+    }
+  end
+  local a, b = leaf(), leaf()
+  t.error_like(function() with(5)(a, b) end,
+    { code = "E_TYPE", op = "save", message = "argument 2 must be a tensor or nil, got 5" })
+  t.error_like(function() with(nil, a)(a, b):sum():backward() end,
+    { code = "E_ARG", op = "Function", message = "gave 3 gradients for 2 tensor arguments" })
+  with(nil, nil)(a, b):sum():backward()
+  t.eq({ a.grad:tolist(), b.grad:tolist() }, { { 1, 1 }, { 1, 1 } })
+end)
+
 -- ---- detect_anomaly
 
 local detect = rille.debugging.detect_anomaly

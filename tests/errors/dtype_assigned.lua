@@ -1,0 +1,3 @@
+local rille = require "rille"
+local t = rille.ones(4)
+t.dtype = "f64"

@@ -1,0 +1,2 @@
+local rille = require "rille"
+local x = rille.zeros(n, { dtype = "f64" })
