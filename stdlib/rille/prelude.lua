@@ -10,7 +10,7 @@ local modules = {
   progress = "rille.progress", generate = "rille.generate",
   recipe = "rille.recipe", profile = "rille.profile", step = "rille.step",
   Function = "rille.function",
-  debugging = "rille.debugging",
+  debugging = "rille.debugging", pairs = "rille.pairs",
 }
 
 -- Names whose module holds several.

@@ -53,3 +53,24 @@ t.test("their functions and they themselves go to workers by name", function()
   })
   for batch in loader do t.eq(batch.x:sum():item(), 2 * 4 * 2) end
 end)
+
+t.test("rille.pairs goes in the order of the keys", function()
+  local list, given = {}, { c = 3, [2] = "two", [1.5] = "one and a half", a = 1, [true] = 0 }
+  given[-1] = 9
+  for k, v in rille.pairs(given) do
+    list[#list + 1] = tostring(k) .. "=" .. v
+  end
+  t.eq(list, { "-1=9", "1.5=one and a half", "2=two", "a=1", "c=3", "true=0" })
+  local removed, seen = { a = 1, b = 2, c = 3 }, {}
+  for k in rille.pairs(removed) do
+    removed.b = nil
+    seen[#seen + 1] = k
+  end
+  t.eq(seen, { "a", "c" })
+  local names = {}
+  for name in rille.pairs(rille.profile) do names[#names + 1] = name end
+  t.eq(names, { "time" })
+  t.error_like(function() rille.pairs { [{}] = 1 } end, { op = "pairs", message = "has no order" })
+  t.error_like(function() rille.pairs(3) end,
+    { op = "pairs", message = "'t' must be a table, got 3" })
+end)

@@ -85,6 +85,7 @@ return {
     "No recording, and what is made enters no gradient: a <close> value, or runs fn." },
   ["rille.debugging.detect_anomaly"] = { "options?: table, fn?: fun(...): any, ...: any -> any",
     "Backward tells which op made the first NaN (infinity with { check_inf = true })." },
+  ["rille.pairs"] = { "t: table -> fun(): any, any", "pairs in the order of the keys." },
   ["rille.args"] = { "spec: table<string, any>, words?: string[] -> table<string, any>", "" },
   ["rille.save_on_cpu"] = { "fn?: fun(...): any, ...: any -> any", "" },
   ["rille.scope"] = { "fn?: fun(...): any, ...: any -> any",
