@@ -9,12 +9,10 @@ local t = require "support.test"
 
 local texts = annotations.texts()
 
-local function is_op(name)
-  for _, op in ipairs(rille.ops()) do
-    if op.name == name then return true end
-  end
-  return false
-end
+local ops = {}
+for _, op in ipairs(rille.ops()) do ops[op.name] = true end
+
+local function is_op(name) return ops[name] == true end
 
 local function keys(list)
   local names = {}
@@ -208,6 +206,19 @@ t.test("optimizers, schedules, layers and loaders take what is annotated", funct
     t.eq(accepted(rille.nn[name], 4, 2, wrong),
       annotated("rille.nn.d.lua", ("rille.nn.%s.options"):format(name)), name)
   end
+end)
+
+t.test("methods take what is annotated", function()
+  local net, opt = rille.nn.Linear(2, 2), rille.optim.SGD { rille.ones(2) }
+  local wrong = { no_such_option = 1 }
+  for _, name in ipairs { "state_dict", "parameter_groups", "zero_grad" } do
+    t.eq(accepted(net[name], net, wrong),
+      annotated("rille.nn.d.lua", ("rille.nn.Module.%s.options"):format(name)), name)
+  end
+  t.eq(accepted(net.load_state_dict, net, {}, wrong),
+    annotated("rille.nn.d.lua", "rille.nn.Module.load_state_dict.options"))
+  t.eq(accepted(opt.zero_grad, opt, wrong),
+    annotated("rille.optim.d.lua", "rille.optim.Optimizer.zero_grad.options"))
 end)
 
 t.test("what must be given is marked so", function()

@@ -56,6 +56,7 @@ local function params_of(told, types, class)
         if option.required then optional = false end
       end
       local kind = class.options and class.path .. ".options" or "table"
+      if types[word] then kind = types[word].type .. "|" .. kind end
       params[#params + 1] = { name = word, type = kind, optional = optional }
     elseif word ~= "self" then
       local unknown = { type = "any", optional = word ~= "..." }

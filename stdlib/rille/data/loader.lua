@@ -106,7 +106,7 @@ local function begin(self, epoch)
 end
 
 -- Iterates batch and its number in the epoch. Without an epoch each call is the next one, from 1.
---: epoch?: integer -> fun(): any, integer
+--: epoch?: integer -> (fun(): any, integer)
 function Loader:iter(epoch)
   local skip = begin(self, epoch)
   local next_positions = self.order:iter(self.epoch)

@@ -11,6 +11,7 @@ function List:check(value)
   return value
 end
 
+--: ...: rille.nn.Module|rille.nn.Module[]
 function List:init(...)
   local first = ...
   local members = { ... }
@@ -55,6 +56,7 @@ local ModuleList = module.define("ModuleList", List)
 
 local ParameterList = module.define("ParameterList", List)
 
+--: value: rille.Tensor -> rille.Tensor
 function ParameterList:check(value)
   return parameter.is(value) and value or parameter.new(value)
 end
@@ -70,6 +72,7 @@ end
 -- Members by name; iterates in the order in which they were set.
 local ModuleDict = module.define "ModuleDict"
 
+--: members?: table<string, rille.nn.Module>
 function ModuleDict:init(members)
   local names = {}
   for name in pairs(members or {}) do names[#names + 1] = name end

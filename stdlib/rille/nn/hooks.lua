@@ -19,13 +19,16 @@ local function register(self, kind, f)
 end
 
 -- f(module, inputs): a list that it returns replaces the inputs.
+--: f: fun(module: rille.nn.Module, inputs: any[]): any[]? -> table
 function Module:register_forward_pre_hook(f) return register(self, "pre", f) end
 
 -- f(module, inputs, outputs...): what it returns replaces the outputs.
+--: f: fun(module: rille.nn.Module, inputs: any[], ...): ... -> table
 function Module:register_forward_hook(f) return register(self, "post", f) end
 
 -- f(module, grad_inputs, grad_outputs): a list that it returns replaces the gradients of the
 -- inputs. The lists are about the tensors that require a gradient, in order.
+--: f: fun(module: rille.nn.Module, inputs: any[], outputs: any[]): any[]? -> table
 function Module:register_backward_hook(f) return register(self, "backward", f) end
 
 -- Passes the tensors of `values` that need a gradient through an identity whose backward is

@@ -90,12 +90,14 @@ end
 
 function Module.init() end
 
+--: -> any
 function Module:forward()
   fail.state(self.__name, "has no forward")
 end
 
 -- A tensor that is saved and moved with the module but not trained; { persistent = false } isn't
 -- saved.
+--: name: string, t: rille.Tensor|nil -> rille.Tensor|nil
 function Module:buffer(name, t, options)
   if t ~= nil and not native.is_tensor(t) then fail.type("buffer", name, "a tensor", t) end
   local state = rawget(self, STATE)
@@ -105,6 +107,7 @@ function Module:buffer(name, t, options)
 end
 
 -- Iterates names and values of what was set, in order.
+--: -> (fun(): string, any)
 function Module:fields()
   local order, i = rawget(self, STATE).order, 0
   return function()
@@ -119,6 +122,7 @@ function Module:fields()
 end
 
 -- Iterates names and child modules.
+--: -> (fun(): string, rille.nn.Module)
 function Module:named_children()
   local next_field = self:fields()
   return function()
@@ -129,6 +133,7 @@ function Module:named_children()
 end
 
 -- Iterates names and tensors of this module alone: kind is "parameter" or "buffer".
+--: kind: "parameter"|"buffer" -> (fun(): string, rille.Tensor)
 function Module:own_tensors(kind)
   local next_field, buffers = self:fields(), rawget(self, STATE).buffers
   return function()

@@ -45,19 +45,24 @@ local function entries(self, options)
   return list
 end
 
-local known_options = { { "strict", true }, { "names", "rille" } }
+local known_options = {
+  { "strict", true, doc = "names that are missing or unexpected are an error" },
+  { "names", "rille", type = '"rille"|"torch"', doc = "torch: members count from 0" },
+}
 
-local function checked(op, options)
-  local read = read_options(op, options, known_options)
+local function checked(op, read)
   if read.names ~= "rille" and read.names ~= "torch" then
     fail.argument(op, "'names' must be 'rille' or 'torch', got '%s'", read.names)
   end
   return read
 end
 
+-- Parameters and buffers by name.
+--: -> table<string, rille.Tensor>
 function Module:state_dict(options)
+  local read = checked("state_dict", read_options("state_dict", options, known_options))
   local dict = {}
-  for _, entry in ipairs(entries(self, checked("state_dict", options))) do
+  for _, entry in ipairs(entries(self, read)) do
     dict[entry.name] = entry.tensor:detach()
   end
   return dict
@@ -129,8 +134,9 @@ local function report(self, wrong)
 end
 
 -- Returns the lists of missing and unexpected names (empty when strict).
+--: dict: table -> string[], string[]
 function Module:load_state_dict(dict, options)
-  options = checked("load_state_dict", options)
+  options = checked("load_state_dict", read_options("load_state_dict", options, known_options))
   if type(dict) ~= "table" then fail.type("load_state_dict", "dict", "a table", dict) end
   local found, wrong = match(entries(self, options), flatten(dict, "", {}))
   local incomplete = #wrong.missing + #wrong.unexpected > 0

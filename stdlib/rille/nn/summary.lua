@@ -55,6 +55,7 @@ local function rows_of(model, shapes)
 end
 
 -- `input` is a tensor, a shape (zeros of the default dtype), or nothing (no output shapes).
+--: model: rille.nn.Module, input?: rille.Tensor|integer[] -> string
 return function(model, input)
   if type(input) == "table" then input = rille.zeros(input, { device = model.device }) end
   local shapes = input and output_shapes(model, input) or {}

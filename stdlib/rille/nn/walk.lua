@@ -3,8 +3,8 @@
 local rille = require "rille"
 local native = require "rille.native"
 local Module = require "rille.nn.module".Module
-local fail = require "rille.fail"
 local parameter = require "rille.parameter"
+local read_options = require "rille.options"
 
 local function join(prefix, name)
   return prefix == "" and name or prefix .. "." .. name
@@ -39,6 +39,8 @@ local function tensors(module, kind)
   return names, list
 end
 
+-- Iterates names and all modules, this one first.
+--: -> (fun(): string, rille.nn.Module)
 function Module:named_modules()
   local names, list = {}, {}
   walk(self, "", {}, function(name, module)
@@ -47,32 +49,41 @@ function Module:named_modules()
   return iterate(names, list)
 end
 
+--: -> rille.nn.Module[]
 function Module:modules()
   local list = {}
   for _, module in self:named_modules() do list[#list + 1] = module end
   return list
 end
 
+--: -> rille.nn.Module[]
 function Module:children()
   local list = {}
   for _, module in self:named_children() do list[#list + 1] = module end
   return list
 end
 
+-- Iterates names and parameters, those of the modules in it, too.
+--: -> (fun(): string, rille.Tensor)
 function Module:named_parameters()
   return iterate(tensors(self, "parameter"))
 end
 
+-- Iterates names and buffers, those of the modules in it, too.
+--: -> (fun(): string, rille.Tensor)
 function Module:named_buffers()
   return iterate(tensors(self, "buffer"))
 end
 
+-- The parameters as a list.
+--: -> rille.Tensor[]
 function Module:parameters()
   local names, list = tensors(self, "parameter")
   for i, t in ipairs(list) do parameter.set_name(t, names[i]) end
   return list
 end
 
+--: -> rille.Tensor[]
 function Module:buffers()
   local _, list = tensors(self, "buffer")
   return list
@@ -80,11 +91,11 @@ end
 
 -- Two groups for an optimizer: weight decay for matrices and larger, none for the others (biases,
 -- norms).
+--: -> rille.optim.group[]
 function Module:parameter_groups(options)
-  for key in pairs(options or {}) do
-    if key ~= "decay" then fail.unknown("parameter_groups", "option", key, { "decay" }) end
-  end
-  local decay = options and options.decay or 0
+  local decay = read_options("parameter_groups", options, {
+    { "decay", 0.0, doc = "of matrices and larger" },
+  }).decay
   local decayed, plain = { params = {}, weight_decay = decay }, { params = {}, weight_decay = 0.0 }
   for _, t in ipairs(self:parameters()) do
     if t.requires_grad then
@@ -99,28 +110,38 @@ function Module:parameter_groups(options)
 end
 
 -- Calls f with every module, children before parents.
+--: f: fun(module: rille.nn.Module) -> rille.nn.Module
 function Module:apply(f)
   for _, child in ipairs(self:children()) do child:apply(f) end
   f(self)
   return self
 end
 
+-- Into training mode, or with false out of it.
+--: mode?: boolean -> rille.nn.Module
 function Module:train(mode)
   for _, module in self:named_modules() do module.training = mode ~= false end
   return self
 end
 
+-- Out of training mode.
+--: -> rille.nn.Module
 function Module:eval()
   return self:train(false)
 end
 
+-- Whether its parameters get gradients.
+--: wanted?: boolean -> rille.nn.Module
 function Module:requires_grad_(wanted)
   for _, t in self:named_parameters() do t:requires_grad_(wanted ~= false) end
   return self
 end
 
+-- Gradients are taken away, or filled with zeros.
 function Module:zero_grad(options)
-  local keep = options and options.set_to_none == false
+  local keep = not read_options("zero_grad", options, {
+    { "set_to_none", true, doc = "false: they become zeros" },
+  }).set_to_none
   for _, t in self:named_parameters() do
     if not keep then
       t.grad = nil
@@ -136,6 +157,7 @@ end
 
 -- Moves or casts in place, so that optimizers keep hold of the parameters. A dtype reaches only
 -- what is floating point, a layout only what has the four or five dims that it is about.
+--: target: rille.dtype|string -> rille.nn.Module
 function Module:to(target, options)
   local casts = type(target) == "string" and is_dtype(target)
   local rest = {}

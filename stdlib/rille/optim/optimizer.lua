@@ -78,9 +78,11 @@ function Optimizer:add_group(group)
   return self
 end
 
--- Gradients are taken away; { set_to_none = false } fills them with zeros.
+-- Gradients are taken away, or filled with zeros.
 function Optimizer:zero_grad(options)
-  local keep = options and options.set_to_none == false
+  local keep = not read_options("zero_grad", options, {
+    { "set_to_none", true, doc = "false: they become zeros" },
+  }).set_to_none
   for _, group in ipairs(self.groups) do
     for _, t in ipairs(group.params) do
       if not keep then

@@ -51,7 +51,7 @@ local function forget(bar)
 end
 
 -- A loop with a line that tells how far it is; the second argument is its label, or options.
---: iterable: any -> fun(): any
+--: iterable: any, label?: string -> fun(): any
 local function run(_, iterable, label)
   if type(label) ~= "table" then label = { label = label } end
   local o = read_options("progress", label, {
@@ -84,6 +84,7 @@ local function run(_, iterable, label)
 end
 
 -- Adds values to the innermost line that is drawn.
+--: values: table<string, any>
 function progress.note(values)
   local bar = bars[#bars]
   if bar then bar:note(values) end

@@ -3,6 +3,14 @@ local native = require "rille.native"
 
 local values = {}
 
+-- The class of an object of the library whose fields are found by a function: its methods.
+function values.class_of(value)
+  local meta = getmetatable(value)
+  local by_function = type(meta) == "table" and type(rawget(meta, "__index")) == "function"
+  if not by_function or rawget(meta, "names") then return nil end
+  return require "rille.annotations.catalog".of(meta) and meta
+end
+
 -- value[name] without a call of anybody's __index, but for that of a table which tells its names:
 -- those are the engine's, and load what they have late.
 function values.field(value, name)
@@ -13,7 +21,10 @@ function values.field(value, name)
   if type(meta) ~= "table" then return nil end
   local index = rawget(meta, "__index")
   if type(index) == "table" then return rawget(index, name) end
-  if not rawget(meta, "names") then return nil end
+  if not rawget(meta, "names") then
+    local class = values.class_of(value)
+    return class and rawget(class, name)
+  end
   local ok, found = pcall(index, value, name)
   return ok and found or nil
 end
