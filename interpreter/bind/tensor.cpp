@@ -1,9 +1,13 @@
 // Methods, fields and metamethods of tensors that are no ops.
+#include <algorithm>
+
 #include "autograd/node.h"
 #include "core/budget.h"
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
+#include "interpreter/lua/generator.h"
 #include "ops/cast.h"
+#include "ops/convert.h"
 #include "ops/shape.h"
 
 namespace rille::bind {
@@ -81,34 +85,93 @@ void tolist(Call& c) {
   c.give(nested(t, 0, at));
 }
 
+// ---- t:to
+// -----------------------------------------------------------------------------------------
+
+struct Target {
+  DType dtype;
+  Device device;
+  bool copy = false, contiguous = false;
+  std::optional<bool> saturate;
+  NanRule nan = NanRule::propagate;
+  bool stochastic = false;
+  Draw draw = {};
+
+  bool is_plain() const { return !saturate && nan == NanRule::propagate && !stochastic; }
+};
+
+/// The place of an option's word among those it may be; nothing where it is not given.
+std::optional<size_t> word_option(const Call& c, int i, std::string_view key,
+                                  std::span<const std::string_view> words) {
+  const auto given = c.text_option(i, key);
+  if (!given) return std::nullopt;
+  const auto found = std::find(words.begin(), words.end(), *given);
+  if (found == words.end())
+    throw arg_error("'{}' must be one of '{}', got '{}'", key, fmt::join(words, "', '"), *given);
+  return static_cast<size_t>(found - words.begin());
+}
+
+Draw draw_option(const Call& c, int i) {
+  const Value v = c.option(i, "generator");
+  if (v.is_nil()) return {};
+  const auto* object = v.get<lua::ObjectRef>();
+  const auto source = object ? std::dynamic_pointer_cast<lua::GeneratorObject>(*object) : nullptr;
+  if (!source)
+    throw type_error("'generator' must be a generator").hint("rille.generator(seed) makes one");
+  return source->generator.draw();
+}
+
+void read_options(const Call& c, int i, Target& to) {
+  c.only(i, {"async", "copy", "layout", "saturate", "nan", "rounding", "generator", "dtype",
+             "device"});
+  to.copy = c.flag_option(i, "copy");
+  if (const auto d = c.text_option(i, "dtype")) to.dtype = dtype_of(*d);
+  if (const auto d = c.text_option(i, "device")) to.device = device_of(*d);
+  (void)c.flag_option(i, "async");  // a CPU's copy is done when the call returns
+  static constexpr std::string_view layouts[] = {"contiguous"},
+                                    roundings[] = {"nearest", "stochastic"};
+  to.contiguous = word_option(c, i, "layout", layouts).has_value();
+  if (!c.option(i, "saturate").is_nil()) to.saturate = c.flag_option(i, "saturate");
+  static constexpr auto rules = names_of(NanRule{});
+  to.nan = static_cast<NanRule>(word_option(c, i, "nan", rules).value_or(0));
+  to.stochastic = word_option(c, i, "rounding", roundings) == 1u;
+  if (!to.stochastic && !c.option(i, "generator").is_nil())
+    throw option_error("'generator' goes with rounding = 'stochastic'");
+  to.draw = draw_option(c, i);
+}
+
+Tensor converted(const Tensor& t, const Target& to) {
+  if (to.is_plain()) return cast(t, to.dtype);
+  const bool saturate = to.saturate.value_or(false);
+  if (to.saturate && !saturate && t.is_float() && is_integer(to.dtype))
+    throw option_error("floats always saturate in {}: 'saturate' can't be false", name(to.dtype));
+  return to.stochastic ? call<ConvertDrawn>({t, to.dtype, saturate, to.nan, to.draw})
+                       : call<Convert>({t, to.dtype, saturate, to.nan});
+}
+
 // t:to(dtype | device | other [, options]), in any order of the first two.
 void to(Call& c) {
   const Tensor t = c.tensor(1, "self");
-  DType dtype = t.dtype();
-  Device device = t.device();
-  bool copy = false;
+  Target target{t.dtype(), t.device()};
   for (int i = 2; i <= c.count(); ++i) {
     if (!c.has(i)) continue;
     if (c.is_tensor(i)) {
       const Tensor other = c.tensor(i, "other");
-      dtype = other.dtype();
-      device = other.device();
+      target.dtype = other.dtype();
+      target.device = other.device();
     } else if (c.is_string(i)) {
       const std::string text = c.string(i, "target");
       if (const auto d = parse_dtype(text))
-        dtype = *d;
+        target.dtype = *d;
       else
-        device = device_of(text);
+        target.device = device_of(text);
     } else {
-      c.only(i, {"async", "copy", "layout", "saturate", "nan", "rounding", "generator", "dtype",
-                 "device"});
-      copy = c.flag_option(i, "copy");
-      if (const auto d = c.text_option(i, "dtype")) dtype = dtype_of(*d);
-      if (const auto d = c.text_option(i, "device")) device = device_of(*d);
+      read_options(c, i, target);
     }
   }
-  const Tensor moved = cast(to_device(t, device), dtype);
-  c.give(copy && moved.is(t) ? clone(t) : moved);
+  Tensor moved = converted(to_device(t, target.device), target);
+  if (target.contiguous) moved = contiguous(moved);
+  c.give(target.copy && moved.is(t) ? clone(t) : moved);
 }
 
 void type_as(Call& c) { c.give(cast(c.tensor(1, "self"), c.tensor(2, "other").dtype())); }

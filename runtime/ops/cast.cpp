@@ -3,6 +3,7 @@
 #include "core/fail.h"
 #include "cpu/movement.h"
 #include "cpu/pointwise.h"
+#include "ops/convert.h"
 #include "ops/families.h"
 #include "ops/pointwise_kernels.h"
 
@@ -91,7 +92,8 @@ Tensor to_device(const Tensor& x, Device device) {
 void copy_(const Tensor& x, const Tensor& source) { call_<Copy>({.x = x, .source = source}); }
 
 OpFamily family_cast() {
-  return list_ops(OpList<Copy, Cast, Clone, Contiguous, Compact, ToDevice>{}, "cast");
+  return list_ops(OpList<Copy, Cast, Convert, ConvertDrawn, Clone, Contiguous, Compact, ToDevice>{},
+                  "cast");
 }
 
 }  // namespace rille

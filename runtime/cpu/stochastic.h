@@ -1,0 +1,32 @@
+// Casts by rule, next to the plain ones of convert.h: what is beyond a format's range, what is nan,
+// and rounding up or down by chance. A new format needs its line in core/dtype alone.
+#pragma once
+#include <cstdint>
+#include <limits>
+
+#include "core/dtype.h"
+#include "cpu/random.h"
+
+namespace rille::cpu {
+
+/// A value with magnitude at most `limit`; nan stays nan, or becomes 0.
+template <class A>
+struct Bounded {
+  A limit = std::numeric_limits<A>::infinity();
+  bool zero_nan = false;
+  A operator()(A x) const {
+    const A low = x < -limit ? -limit : x, inside = low > limit ? limit : low;
+    return zero_nan && x != x ? A(0) : inside;
+  }
+};
+
+/// The first element that is nan, or -1.
+int64_t first_nan(DType d, const void* x, int64_t n);
+
+/// y[i] = x[i] within bounds, rounded to one of its two neighbours in f32, f16 or bf16: up with the
+/// probability that is its distance from the lower one, so that the mean over many casts is x[i].
+/// A value of the format stays as it is. One 32-bit draw an element.
+void round_stochastic(DType from, const void* x, DType to, void* y, int64_t n,
+                      const Bounded<double>& bounds, Draw draw);
+
+}  // namespace rille::cpu
