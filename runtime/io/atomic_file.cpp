@@ -95,7 +95,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
 
 void AtomicFile::fail_and_discard(std::string_view action, int error_number) {
   discard();
-  fail_io(action, path_, error_number);
+  fail_io(action, path_, error_number, needed_);
 }
 
 void AtomicFile::discard() noexcept {
@@ -107,6 +107,7 @@ void AtomicFile::discard() noexcept {
 
 void AtomicFile::reserve(uint64_t bytes) {
   if (bytes == 0) return;
+  needed_ = bytes;
   int result;
   do {
     result = ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes));
@@ -123,6 +124,7 @@ void AtomicFile::write(const void* data, size_t bytes) {
   if (!fd_) throw internal_error("'{}' is written after its end", shown(path_));
   constexpr size_t kPiece = size_t{1} << 30;
   const char* from = static_cast<const char*>(data);
+  needed_ = std::max(needed_, written_ += bytes);
   while (bytes > 0) {
     const ssize_t n = ::write(fd_.get(), from, std::min(bytes, kPiece));
     if (n < 0 && errno == EINTR) continue;
@@ -139,7 +141,7 @@ void AtomicFile::put(const char* from, size_t bytes, uint64_t offset) {
     const ssize_t n =
         ::pwrite(fd_.get(), from + done, bytes - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail_io("write", path_, errno);
+    if (n < 0) fail_io("write", path_, errno, needed_);
     done += static_cast<size_t>(n);
   }
   // A hint, whose failure means nothing: the sync at the end then finds most of it done.
@@ -154,7 +156,7 @@ bool AtomicFile::put_direct(const char* from, size_t bytes, uint64_t offset) {
   do {
     n = ::pwrite(direct_.get(), from, bytes, static_cast<off_t>(offset));
   } while (n < 0 && errno == EINTR);
-  if (n < 0 && errno != EINVAL) fail_io("write", path_, errno);
+  if (n < 0 && errno != EINVAL) fail_io("write", path_, errno, needed_);
   return n == static_cast<ssize_t>(bytes);
 }
 

@@ -36,13 +36,16 @@ int Fd::close() noexcept {
 
 std::string reason(int error_number) { return std::generic_category().message(error_number); }
 
-void fail_io(std::string_view action, const std::string& path, int error_number) {
+void fail_io(std::string_view action, const std::string& path, int error_number, uint64_t needed) {
   Error error = io_error("cannot {} '{}': {}", action, shown(path), reason(error_number));
   if (error_number == ENOSPC || error_number == EDQUOT) {
+    const auto add = [&](std::string_view what, uint64_t bytes) {
+      (void)std::move(error).fact(fmt::format("{:<12} {} bytes", what, bytes));  // stays here
+    };
+    if (needed > 0) add("needed", needed);
     struct statvfs fs {};
     if (::statvfs(split_path(path).first.c_str(), &fs) == 0)
-      throw std::move(error).fact(
-          fmt::format("free         {} bytes", static_cast<uint64_t>(fs.f_bavail) * fs.f_frsize));
+      add("free", static_cast<uint64_t>(fs.f_bavail) * fs.f_frsize);
   }
   throw error;
 }

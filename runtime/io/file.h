@@ -30,8 +30,10 @@ class Fd {
 
 /// The system's words for an error number.
 std::string reason(int error_number);
-/// Throws E_IO: cannot <action> '<path>': <reason>. A full disk adds what is free.
-[[noreturn]] void fail_io(std::string_view action, const std::string& path, int error_number);
+/// Throws E_IO: cannot <action> '<path>': <reason>. A full disk adds what is free, and the bytes
+/// that the file needs where they are known.
+[[noreturn]] void fail_io(std::string_view action, const std::string& path, int error_number,
+                          uint64_t needed = 0);
 
 /// A regular file, open for reading. Pipes, folders and devices are refused before a byte is read.
 class InputFile {
@@ -84,6 +86,7 @@ class AtomicFile {
 
   std::string path_, name_, temporary_;  // the last two relative to the folder
   Fd folder_, fd_;
+  uint64_t needed_ = 0, written_ = 0;
   Fd direct_;  // the same file, past the page cache; closed where that is not worth it or can't be
 };
 

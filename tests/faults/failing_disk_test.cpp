@@ -56,6 +56,7 @@ TEST_CASE("full disk: at every byte of a save, and all along a large one", "[fau
     REQUIRE(e.code() == "E_IO");
     REQUIRE(mentions(e, folder.path_for(2)));
     REQUIRE(mentions(e, "No space left on device"));
+    REQUIRE(mentions(e, "needed       " + std::to_string(size) + " bytes"));
     REQUIRE(mentions(e, "free "));
     REQUIRE(list_dir(dir / "c") == before);
     REQUIRE(folder.newest(true).found->step == 1);
