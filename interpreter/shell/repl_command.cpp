@@ -41,14 +41,6 @@ std::string history_path() {
   return folder + "/history";
 }
 
-// ---- what the Lua side needs of the program ---------------------------------------------------
-
-// native.print_help(name) -> whether there is such an op
-void print_help(Call& c) {
-  std::fflush(stdout);
-  c.give(help_command({c.string(1, "name")}) == 0);
-}
-
 // ---- the loop ---------------------------------------------------------------------------------
 
 class Loop {
@@ -131,8 +123,7 @@ void read_lines(Call& c) {
 
 void bind_shell(Interpreter& in) {
   bind::bind_all(in);
-  static constexpr lua::NativeEntry natives[] = {{"print_help", print_help},
-                                                 {"read_lines", read_lines}};
+  static constexpr lua::NativeEntry natives[] = {{"read_lines", read_lines}};
   lua::define_functions(in, "rille.native", natives);
 }
 
