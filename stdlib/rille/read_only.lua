@@ -12,7 +12,7 @@ return function(title, contents)
       fail.argument(title, "'%s' can't be set: this table is read-only", tostring(name))
     end,
     __pairs = function() return next, contents end,
-    __call = inner and inner.__call and function(_, ...) return contents(...) end,
+    __call = inner and inner.__call,
     __tostring = function() return title end,
   })
 end
