@@ -36,6 +36,18 @@ std::optional<uint32_t> parse_crc(std::string_view text) {
   return crc;
 }
 
+// Whether all escapes are those that we write: of control characters, in lower case. The checksum
+// is of what they spell, so others would hide a flipped bit.
+bool has_own_escapes(std::string_view json) {
+  for (size_t at = json.find('\\'); at != json.npos; at = json.find('\\', at + 2)) {
+    const std::string_view escape = json.substr(at + 1, 5);
+    const bool is_short = escape.find_first_of("\"\\nrt") == 0;
+    const bool is_long = escape.starts_with("u00") && escape.find_first_of("ABCDEF") == escape.npos;
+    if (!is_short && !is_long) return false;
+  }
+  return true;
+}
+
 std::string read_header(const InputFile& file, const SafetensorsLimits& limits) {
   const std::string path = shown(file.path());
   if (file.size() < kHeaderStart)
@@ -102,7 +114,10 @@ SafetensorsFile::SafetensorsFile(const std::string& path, const SafetensorsLimit
       text, file_.size() - kHeaderStart - text.size(), file_.path(), limits);
   entries_ = std::move(header.entries);
   index_names();
+  const bool summed = header.metadata.contains(kHeaderChecksumKey);
   read_checksums(header.metadata);
+  if (summed && !has_own_escapes(text))
+    throw torn("'{}' header has an escape that Rille does not write", shown(file_.path()));
   metadata_ = std::move(header.metadata);
 }
 
