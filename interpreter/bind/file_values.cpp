@@ -1,6 +1,7 @@
 #include "interpreter/bind/file_values.h"
 
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include "core/context.h"
@@ -13,28 +14,45 @@ namespace rille::bind {
 std::vector<int64_t> sizes_of(const Tensor& t) { return {t.shape().begin(), t.shape().end()}; }
 Shape shape_of(const std::vector<int64_t>& sizes) { return Shape(sizes.begin(), sizes.end()); }
 
-io::Value to_file(const Value& v, std::vector<Tensor>& tensors) {
-  if (const bool* b = v.get<bool>()) return *b;
-  if (const int64_t* n = v.get<int64_t>()) return *n;
-  if (const double* d = v.get<double>()) return *d;
-  if (const std::string* s = v.get<std::string>()) return *s;
-  if (const Tensor* t = v.get<Tensor>()) {
-    for (size_t i = 0; i < tensors.size(); ++i)
-      if (tensors[i].is(*t)) return io::TensorRef{i};
-    tensors.push_back(*t);
-    return io::TensorRef{tensors.size() - 1};
+namespace {
+
+// Turns tensors into positions in the list; a map finds those that were there before.
+class Writer {
+ public:
+  explicit Writer(std::vector<Tensor>& tensors) : tensors_(tensors) {}
+
+  io::Value write(const Value& v) {
+    if (const bool* b = v.get<bool>()) return *b;
+    if (const int64_t* n = v.get<int64_t>()) return *n;
+    if (const double* d = v.get<double>()) return *d;
+    if (const std::string* s = v.get<std::string>()) return *s;
+    if (const Tensor* t = v.get<Tensor>()) return place_of(*t);
+    if (const Table* t = v.table()) {
+      io::Table out;
+      for (const Value& one : t->list) out.list.push_back(write(one));
+      for (const auto& [key, one] : t->named) out.fields.emplace(key, write(one));
+      return out;
+    }
+    if (v.is_nil()) return {};
+    throw type_error(
+        "files hold nil, booleans, numbers, strings, tensors and tables of these, no functions or "
+        "objects");
   }
-  if (const Table* t = v.table()) {
-    io::Table out;
-    for (const Value& one : t->list) out.list.push_back(to_file(one, tensors));
-    for (const auto& [key, one] : t->named) out.fields.emplace(key, to_file(one, tensors));
-    return out;
+
+ private:
+  io::TensorRef place_of(const Tensor& t) {
+    const auto [place, is_new] = places_.try_emplace(t.impl(), tensors_.size());
+    if (is_new) tensors_.push_back(t);
+    return {place->second};
   }
-  if (v.is_nil()) return {};
-  throw type_error(
-      "files hold nil, booleans, numbers, strings, tensors and tables of these, no functions or "
-      "objects");
-}
+
+  std::vector<Tensor>& tensors_;
+  std::unordered_map<const TensorImpl*, size_t> places_;
+};
+
+}  // namespace
+
+io::Value to_file(const Value& v, std::vector<Tensor>& tensors) { return Writer(tensors).write(v); }
 
 Value from_file(const io::Value& v, const std::vector<Tensor>& tensors) {
   if (const auto* b = v.get<bool>()) return *b;
