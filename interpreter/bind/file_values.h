@@ -3,6 +3,7 @@
 #pragma once
 #include <vector>
 
+#include "core/error.h"
 #include "interpreter/bind/bind.h"
 #include "io/safetensors.h"
 #include "io/value.h"
@@ -30,5 +31,16 @@ Tensor read_tensor(const io::SafetensorsFile& file, const io::TensorEntry& e);
 /// The whole file as the table that was saved. `mapped`: tensors use the file's pages where they
 /// can.
 Value tree_of(io::SafetensorsFile& file, Device to, bool mapped);
+
+/// Errors of f() are those of the function `op`.
+template <class F>
+void named(std::string_view op, F&& f) {
+  try {
+    f();
+  } catch (Error& e) {
+    if (e.op().empty()) e.op(op);
+    throw;
+  }
+}
 
 }  // namespace rille::bind

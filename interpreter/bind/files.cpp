@@ -1,5 +1,5 @@
-// Files from scripts: rille.save and rille.load, numpy's formats, and what the standard library
-// needs of the file system and JSON.
+// Files of other formats from scripts, tensors of a safetensors file one by one, and what the
+// standard library needs of the file system and JSON.
 #include <cmath>
 #include <filesystem>
 
@@ -10,7 +10,6 @@
 #include "interpreter/bind/file_values.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "io/nested.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 #include "ops/cast.h"
@@ -18,46 +17,8 @@
 namespace rille::bind {
 namespace {
 
-template <class F>
-void named(std::string_view op, F&& f) {
-  try {
-    f();
-  } catch (Error& e) {
-    if (e.op().empty()) e.op(op);
-    throw;
-  }
-}
-
-// ---- rille.save, rille.load
-// ------------------------------------------------------------------------
-
-// rille.save(path, table)
-void save(Call& c) {
-  named("save", [&] {
-    const std::string path = c.string(1, "path");
-    if (!c.is_table(2) && !c.is_tensor(2)) c.wrong(2, "table", "a table or a tensor");
-    Value root = c.value(2);
-    if (root.get<Tensor>()) {
-      Table t;
-      t.named.emplace("tensor", root);
-      root = t;
-    }
-    const Snapshot now = snapshot_of(root, false);
-    io::write_safetensors(path, now.items, now.metadata);
-  });
-}
-
-// rille.load(path, { device, mmap })
-void load(Call& c) {
-  named("load", [&] {
-    const std::string path = c.string(1, "path");
-    c.only(2, {"device", "mmap", "map_device", "strict"});
-    const auto device = c.text_option(2, "device");
-    const Device to = device ? device_of(*device) : Device{};
-    io::SafetensorsFile file(path);
-    c.give(tree_of(file, to, c.flag_option(2, "mmap")));
-  });
-}
+// ---- safetensors, tensor by tensor
+// -----------------------------------------------------------------
 
 // rille.io.safetensors(path) -> names, reader: tensors one by one, whatever the file's size.
 class Reader final : public lua::Object {
@@ -206,11 +167,8 @@ void json_decode(Call& c) { c.give(from_file(io::parse_json(c.string(1, "text"))
 }  // namespace
 
 void bind_files(Interpreter& in) {
-  static constexpr NativeEntry functions[] = {{"save", save},
-                                              {"load", load},
-                                              {"io.safetensors", open_safetensors},
-                                              {"io.npy", npy},
-                                              {"io.npz", npz}};
+  static constexpr NativeEntry functions[] = {
+      {"io.safetensors", open_safetensors}, {"io.npy", npy}, {"io.npz", npz}};
   lua::define_outside(in, "rille", functions);
   static constexpr NativeEntry natives[] = {{"idx", idx},
                                             {"text", text},
