@@ -3,15 +3,15 @@
 local rille = require "rille"
 local Stream = require "rille.recipe.stream"
 local modes = require "rille.recipe.modes"
+local objects = require "rille.recipe.objects"
 local random_state = require "rille.random_state"
-local state = require "rille.recipe.state"
 
 -- Runs f in eval mode, without gradients, with random numbers of its own.
 local function aside(run, f)
-  local objects = state.objects(run.self)
-  local before = modes.of(objects)
-  local _ <close> = setmetatable({}, { __close = function() modes.set(objects, before) end })
-  for _, module in ipairs(state.modules(run.self)) do module:eval() end
+  local list = objects.with_state(run.self)
+  local before = modes.of(list)
+  local _ <close> = setmetatable({}, { __close = function() modes.set(list, before) end })
+  for _, module in ipairs(objects.modules(run.self)) do module:eval() end
   local _ <close> = random_state.keep()
   random_state.seed(run.values.seed + 0x5eed)
   local _ <close> = rille.no_grad()

@@ -4,6 +4,7 @@ local native = require "rille.native"
 local nn_utils = require "rille.nn.utils"
 local evaluate = require "rille.recipe.evaluate"
 local log = require "rille.log"
+local state = require "rille.recipe.state"
 local step_end = require "rille.step"
 local Stream = require "rille.recipe.stream"
 
@@ -139,6 +140,7 @@ local function one(run, step)
   run.bar:advance(units)
   call(run, "step", loss, step)
   step_end()
+  if step == run.first then state.check_fields(run) end
   local last = step == run.steps
   local every = run.fields.log and run.fields.log.every or 10
   if step == run.first or last or is_time(step, every) then record_step(run, step, loss, norm) end

@@ -11,6 +11,7 @@ local arguments = require "rille.recipe.arguments"
 local evaluate = require "rille.recipe.evaluate"
 local fields_of = require "rille.recipe.fields"
 local loop = require "rille.recipe.loop"
+local objects = require "rille.recipe.objects"
 local random_state = require "rille.random_state"
 local resume = require "rille.recipe.resume"
 local settings = require "rille.recipe.settings"
@@ -70,7 +71,8 @@ local function set_up(recipe, values)
   if values.overfit_batches then overfit(run, values.overfit_batches) end
   run.parameters = self.optimizer and parameters_of(self.optimizer)
   run.first, run.steps = 1, steps_of(run)
-  for _, module in ipairs(state.modules(self)) do module:train() end
+  objects.check_optimizers(self)
+  for _, module in ipairs(objects.modules(self)) do module:train() end
   run.mark = fields_of.marked(self)
   return run
 end
