@@ -4,6 +4,7 @@ local native = require "rille.native"
 local fail = require "rille.fail"
 local Folder = require "rille.recipe.folder"
 local arguments = require "rille.recipe.arguments"
+local fault = require "rille.recipe.fault"
 local settings = require "rille.recipe.settings"
 local state = require "rille.recipe.state"
 
@@ -48,14 +49,14 @@ local function place(values, name)
 end
 
 -- The state in a file; or nil, why not, and whether it is the file's fault.
-local function try(file)
+local function try(file, run)
   local ok, saved = pcall(rille.load, file)
   if not ok then
     local damaged = saved.code == "E_CKPT_TORN" or saved.code == "E_FORMAT"
     return nil, saved.message or tostring(saved), damaged
   end
-  local fault = state.fault(saved)
-  if fault then return nil, ("'%s': %s"):format(file, fault), true end
+  local reason, own = fault.of(saved, run)
+  if reason then return nil, ("'%s': %s"):format(file, reason), own end
   return saved
 end
 
@@ -65,13 +66,14 @@ local function set_aside(folder, file)
 end
 
 -- The newest state that is whole. Says why a newer one is passed over; with `strict` none is.
-local function newest(path, strict, folder)
+local function newest(path, run)
+  local strict, folder = run.values.strict, run.folder
   local files = native.checkpoints(path .. "/checkpoints")
   local steps, reasons = files:steps(), {}
   if #steps == 0 then unusable(nil, "no checkpoint in '%s'", path) end
   for _, step in ipairs(steps) do
     local file = files:path(step)
-    local saved, reason, damaged = try(file)
+    local saved, reason, damaged = try(file, run)
     if saved then return saved end
     reasons[#reasons + 1] = reason
     if strict then unusable(reasons, "the newest checkpoint in '%s' can't be used", path) end
@@ -81,8 +83,8 @@ local function newest(path, strict, folder)
   unusable(reasons, "no usable checkpoint in '%s'", path)
 end
 
-local function one(file)
-  local saved, reason = try(file)
+local function one(file, run)
+  local saved, reason = try(file, run)
   return saved or unusable(nil, "%s", reason)
 end
 
@@ -121,7 +123,7 @@ return function(run)
     unusable(nil, "no checkpoint in '%s'", path)
   end
   run.folder = same and Folder.open(path, run.fields.save or {}) or nil
-  local saved = file and one(file) or newest(path, values.strict, run.folder)
+  local saved = file and one(file, run) or newest(path, run)
   if not values.eval_only then
     check_arguments(run.recipe, values, saved)
     note_machine(saved)

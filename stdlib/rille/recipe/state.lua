@@ -4,6 +4,7 @@
 local rille = require "rille"
 local native = require "rille.native"
 local fail = require "rille.fail"
+local fault = require "rille.recipe.fault"
 local fields = require "rille.recipe.fields"
 local modes = require "rille.recipe.modes"
 local objects = require "rille.recipe.objects"
@@ -30,27 +31,12 @@ function state.collect(run, step)
   for _, entry in ipairs(list) do dicts[entry[1]] = entry[2]:state_dict() end
   for _, entry in ipairs(objects.generators(self)) do generators[entry[1]] = entry[2]:state() end
   return {
-    format = 3, step = step, objects = dicts, generators = generators,
+    format = fault.format, step = step, objects = dicts, generators = generators,
     fields = state.check_fields(run), modes = modes.of(list),
     stream = run.stream:state(), random = random_state.get(), recipe = run.fields.name,
     args = run.plain_args, version = rille.version, threads = rille.threads(),
     device = rille.default_device(),
   }
-end
-
-local parts = {
-  "step", "objects", "generators", "fields", "modes", "stream", "random", "recipe", "args",
-}
-
--- Why a file that reads well is no checkpoint of this kind of run; nil where it is.
-function state.fault(saved)
-  local missing = {}
-  for _, name in ipairs(parts) do
-    if type(saved) ~= "table" or saved[name] == nil then missing[#missing + 1] = name end
-  end
-  if #missing == 0 and saved.format == 3 then return nil end
-  if #missing == 0 then return ("its format is %s, not 3"):format(tostring(saved.format)) end
-  return "no checkpoint of a recipe, or not a whole one: lacks " .. table.concat(missing, ", ")
 end
 
 -- Names that only one side has.
@@ -73,6 +59,17 @@ local function differences(kind, list, saved, facts)
   end
 end
 
+-- An object that was given what it can't read says so in its own words, or fails somewhere within.
+local function load_object(name, object, saved)
+  local ok, err = pcall(object.load_state_dict, object, saved)
+  if ok then return end
+  if type(err) ~= "string" then error(err, 0) end
+  fail.raise {
+    kind = "data", code = "E_FORMAT", op = "resume", status = 4, facts = { err },
+    message = ("the checkpoint's state of '%s' can't be read"):format(name),
+  }
+end
+
 -- Puts everything back. One error names all that one side lacks, before anything has changed.
 function state.restore(run, saved)
   local self, facts = run.self, {}
@@ -91,7 +88,7 @@ function state.restore(run, saved)
       message = "the checkpoint is of another recipe, or of an earlier one",
     }
   end
-  for _, entry in ipairs(list) do entry[2]:load_state_dict(saved.objects[entry[1]]) end
+  for _, entry in ipairs(list) do load_object(entry[1], entry[2], saved.objects[entry[1]]) end
   for _, entry in ipairs(generators) do entry[2]:set_state(saved.generators[entry[1]]) end
   fields.restore(self, saved.fields, run.device)
   modes.set(list, saved.modes)

@@ -96,6 +96,26 @@ function Stream:state()
   }
 end
 
+-- The state that the source itself has now; nil where the saved place is of another kind of source.
+function Stream:own_state(saved)
+  local kind = kind_of(self.source)
+  if saved.kind ~= kind or kind ~= "source with a state" then return nil end
+  return self.source:state()
+end
+
+-- How many batches an epoch has, where that is known and the saved place is of data as large.
+function Stream:length_for(saved)
+  if saved.kind == "list" and kind_of(self.source) == "list" then return #self.source end
+  local own, place, metatable = self:own_state(saved), saved.source, getmetatable(self.source)
+  if type(metatable) ~= "table" or not metatable.__len then return nil end
+  if type(own) ~= "table" or type(place) ~= "table" then return nil end
+  for _, name in ipairs { "items", "batch", "places" } do
+    if own[name] ~= place[name] then return nil end
+  end
+  local ok, length = pcall(function() return #self.source end)
+  return ok and math.type(own.batches) == "integer" and length or nil
+end
+
 local function skip(self, n)
   for _ = 1, n do draw(self) end
 end
