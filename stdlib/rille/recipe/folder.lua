@@ -36,7 +36,7 @@ function Folder.open(path, save)
   end
   return setmetatable({
     path = path, lock = lock, checkpoints = native.checkpoints(path .. "/checkpoints", save.keep),
-    background = save.async or false,
+    background = save.async or false, warned = {},
   }, Folder)
 end
 
@@ -57,8 +57,27 @@ function Folder.create(path, recipe, save, force)
   return self
 end
 
+-- What only tells of a run may fail: that is said once a file.
+local function warn_once(self, name, reason)
+  if self.warned[name] then return end
+  self.warned[name] = true
+  io.stderr:write(("warning: cannot write '%s/%s': %s; training goes on\n"):format(self.path, name,
+    reason))
+end
+
+local function quietly(self, name, f)
+  local ok, err = pcall(f)
+  if ok then return end
+  local text = type(err) == "table" and err.code == "E_IO" and err.message
+    or type(err) == "string" and err
+  if not text then error(err, 0) end
+  warn_once(self, name, (text:match("([^:]*)$"):gsub("^ ", "")))
+end
+
 function Folder:config(values)
-  native.write_file(self.path .. "/config.json", native.json_encode(values) .. "\n")
+  quietly(self, "config.json", function()
+    native.write_file(self.path .. "/config.json", native.json_encode(values) .. "\n")
+  end)
 end
 
 local function read(path)
@@ -70,41 +89,45 @@ end
 function Folder:keep_script(path)
   local text = path and read(path)
   if not text then return false end
-  local kept = self.path .. "/" .. path:match "[^/]+$"
+  local name = path:match "[^/]+$"
+  local kept = self.path .. "/" .. name
   local before = read(kept)
-  if text ~= before then native.write_file(kept, text) end
+  if text ~= before then
+    quietly(self, name, function() native.write_file(kept, text) end)
+  end
   return before ~= nil and text ~= before
 end
 
-local function cannot_write(path, reason)
-  fail.raise {
-    kind = "data", code = "E_IO", op = "metrics",
-    message = ("cannot write '%s': %s"):format(path, reason),
-  }
+local function append(self, text)
+  if not self.metrics then
+    local file, reason = io.open(self.path .. "/metrics.jsonl", "a")
+    if not file then return nil, reason end
+    file:setvbuf "no"                                    -- with a buffer a full disk goes unseen
+    self.metrics = file
+  end
+  return self.metrics:write(text)
 end
 
--- One line of metrics.
+-- One line of metrics. Training goes on where they can't be written: that is told once, and a line
+-- that was cut off is ended before the next.
 function Folder:record(values)
-  local path = self.path .. "/metrics.jsonl"
-  if not self.metrics then
-    local file, reason = io.open(path, "a")
-    if not file then cannot_write(path, reason) end
-    self.metrics = file
-    self.metrics:setvbuf "line"
-  end
-  local written, reason = self.metrics:write(native.json_encode(values), "\n")
-  if not written then cannot_write(path, reason) end
+  local text = native.json_encode(values) .. "\n"
+  local written, reason = append(self, self.cut and "\n" .. text or text)
+  self.cut = not written
+  if not written then warn_once(self, "metrics.jsonl", (reason:match("[^:]*$"):gsub("^ ", ""))) end
 end
 
 -- Takes away the lines of steps that a resumed run will do again.
 function Folder:rewind(step)
   local path, lines = self.path .. "/metrics.jsonl", {}
   if not native.exists(path) then return end
-  for line in io.lines(path) do
-    local at = tonumber(line:match '^{.*"step":%s*(%d+).*}$')
-    if at and at <= step then lines[#lines + 1] = line .. "\n" end
-  end
-  native.write_file(path, table.concat(lines))
+  quietly(self, "metrics.jsonl", function()
+    for line in io.lines(path) do
+      local at = tonumber(line:match '^{.*"step":%s*(%d+).*}$')
+      if at and at <= step then lines[#lines + 1] = line .. "\n" end
+    end
+    native.write_file(path, table.concat(lines))
+  end)
 end
 
 -- The step of a save in the background that has become durable since the last call, with its path.
