@@ -6,7 +6,7 @@ local arguments = {}
 -- A run may be longer, elsewhere or on other threads and still be the same run.
 local free = {
   steps = true, out = true, resume = true, force = true, strict = true, threads = true,
-  eval_only = true, set = true,
+  eval_only = true, set = true, device = true,
 }
 
 -- Fields that --set may change, for they only say when something is written.

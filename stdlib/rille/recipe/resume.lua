@@ -40,6 +40,9 @@ end
 -- The run's folder (nil: none) and one file, where that was asked for.
 local function place(values, name)
   local where = values.resume
+  if type(where) == "string" and native.exists(where .. ".safetensors") then
+    where = where .. ".safetensors"
+  end
   if type(where) == "string" and where:match "%.safetensors$" then
     return where:match "^(.*)/checkpoints/[^/]*$", where
   end
@@ -90,6 +93,10 @@ end
 
 local function check_arguments(recipe, values, saved)
   local changes = arguments.changes(saved.args, arguments.plain(values), settings.neutral(recipe))
+  local name = recipe.fields.name
+  if saved.recipe ~= name then
+    table.insert(changes, 1, ("the recipe was '%s', is '%s'"):format(saved.recipe, name))
+  end
   if #changes == 0 then return end
   if values.force then return say("changed since:\n  %s", table.concat(changes, "\n  ")) end
   fail.raise {
