@@ -2,6 +2,7 @@
 -- its dotted name.
 local fail = require "rille.fail"
 local flags = require "rille.flags"
+local nearest = require "rille.nearest"
 
 local settings = {}
 
@@ -86,6 +87,20 @@ local function copy_of(value)
   return copy
 end
 
+-- Arguments have flags of their own.
+local function refuse_argument(recipe, path)
+  local name = path:match "^args%.(.*)$"
+  if not name and path ~= "args" then return end
+  local known, flag = {}, nil
+  for i, entry in ipairs(merged(recipe)) do
+    known[i] = entry.name
+    if entry.name == name then flag = name end
+  end
+  flag = flag or name and nearest(name, known)
+  local instead = flag and "use --" .. flag:gsub("_", "-") or "--help lists the flags"
+  fail.usage("--set", ("'%s' is no field of the recipe; %s"):format(path, instead))
+end
+
 -- The recipe's fields as a fresh table, with --set and the flags that stand for fields applied.
 function settings.apply(recipe, values)
   local fields = {}
@@ -95,11 +110,15 @@ function settings.apply(recipe, values)
   for _, text in ipairs(values.set or {}) do
     local path, value = text:match "^([%w_.]+)=(.*)$"
     if not path then fail.usage("--set", ("takes field=value, got '%s'"):format(text)) end
+    refuse_argument(recipe, path)
     local place, last = fields, nil
     for part in path:gmatch "[^.]+" do
       if last then
         place[last] = place[last] or {}
         place = place[last]
+        if type(place) ~= "table" then
+          fail.usage("--set", ("'%s' holds no fields, it is a %s"):format(last, type(place)))
+        end
       end
       last = part
     end
