@@ -2,6 +2,7 @@
 -- random stream of its own, so training goes on as if it had not been.
 local rille = require "rille"
 local Stream = require "rille.recipe.stream"
+local loss_of = require "rille.recipe.loss"
 local modes = require "rille.recipe.modes"
 local objects = require "rille.recipe.objects"
 local random_state = require "rille.random_state"
@@ -38,7 +39,7 @@ local function mean_loss(run)
   end
   for _ = 1, batches do
     local batch = stream:next(run.device)
-    sum, weight = sum + run.self.loss(run.self, batch):item(), weight + 1
+    sum, weight = sum + loss_of(run.self, batch):item(), weight + 1
   end
   return sum / weight
 end

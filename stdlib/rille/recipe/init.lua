@@ -23,25 +23,59 @@ end
 local by_name = {}
 for _, field in ipairs(declared) do by_name[field[1]] = field end
 
-local function check_inner(name, given, fields)
-  local known = {}
-  for _, field in ipairs(fields) do known[field[1]] = true end
-  for key in pairs(given) do
-    if not known[key] then fail.unknown("recipe", "field of " .. name, key, names_of(fields)) end
+local function is_integer(value)
+  return type(value) == "number" and math.tointeger(value) ~= nil
+end
+
+local function is_number(value)
+  return type(value) == "number"
+end
+
+-- Fields by their dotted name: what they have to be, said and asked.
+local values = {
+  ["accumulate"] = { "an integer of 1 or more", is_integer, 1 },
+  ["clip"] = { "a number of 0 or more", is_number, 0 },
+  ["evaluate.every"] = { "an integer of 0 or more", is_integer, 0 },
+  ["evaluate.batches"] = { "an integer of 1 or more", is_integer, 1 },
+  ["save.every"] = { "an integer of 0 or more", is_integer, 0 },
+  ["save.async"] = { "true or false", function(value) return type(value) == "boolean" end },
+  ["log.every"] = { "an integer of 0 or more", is_integer, 0 },
+}
+for _, name in ipairs(names_of(by_name.on.fields)) do
+  values["on." .. name] = { "a function", function(value) return type(value) == "function" end }
+end
+
+local function check_value(name, value)
+  local wanted = values[name]
+  if not wanted or value == nil then return end
+  local text, fits, least = table.unpack(wanted)
+  if not fits(value) or least and not (value >= least) then
+    fail.type("recipe", name, text, value)
   end
-  local keep = name == "save" and given.keep
+end
+
+local function check_save(given)
+  local keep, policy, grace = given.keep, given.on_error, given.grace
   if keep and (math.type(keep) ~= "integer" or keep < 2) then
     fail.argument("recipe", "save.keep must be 2 or more, so that a damaged one can be survived")
   end
-  local policy = name == "save" and given.on_error
   if policy and policy ~= "stop" and policy ~= "continue" then
     fail.argument("recipe", "save.on_error must be 'stop' or 'continue', got %s", tostring(policy))
   end
-  local grace = name == "save" and given.grace
   if grace and (type(grace) ~= "number" or not (grace > 0)) then
     fail.argument("recipe", "save.grace must be a number of seconds above 0, got %s",
       tostring(grace))
   end
+end
+
+local function check_inner(name, given, fields)
+  local known = {}
+  for _, field in ipairs(fields) do known[field[1]] = true end
+  for key, value in pairs(given) do
+    if not known[key] then fail.unknown("recipe", "field of " .. name, key, names_of(fields)) end
+    check_value(name .. "." .. key, value)
+  end
+  if name == "save" then check_save(given) end
 end
 
 -- `words` are flags as on the command line, `arg` unless they are given; words[0] is the file.
@@ -61,6 +95,7 @@ return function(given)
       fail.unknown("recipe", "field", name, names)
     end
     if type(value) ~= field.kind then fail.type("recipe", name, "a " .. field.kind, value) end
+    check_value(name, value)
     if field.fields then check_inner(name, value, field.fields) end
   end
   for _, field in ipairs(declared) do

@@ -4,6 +4,7 @@ local native = require "rille.native"
 local nn_utils = require "rille.nn.utils"
 local evaluate = require "rille.recipe.evaluate"
 local log = require "rille.log"
+local loss_of = require "rille.recipe.loss"
 local state = require "rille.recipe.state"
 local step_end = require "rille.step"
 local Stream = require "rille.recipe.stream"
@@ -27,7 +28,7 @@ local function train_step(run)
     local batch = run.stream:next(run.device)
     local n, unit = Stream.units(batch)
     units, run.unit = units + n, unit
-    local loss = self.loss(self, batch)
+    local loss = loss_of(self, batch)
     loss_sum = loss_sum + loss:item()
     if accumulate > 1 then loss = loss / accumulate end
     loss:backward()
