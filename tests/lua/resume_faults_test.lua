@@ -62,6 +62,7 @@ local forged = {
   { "args", 3, "its 'args' is 3" },
   { "args.set", 3, "its 'args' is not what it should be" },
   { "fields", 3, "its 'fields' is 3" },
+  { "skipped", -1, "its 'skipped' is -1" },
 }
 
 for _, case in ipairs(forged) do

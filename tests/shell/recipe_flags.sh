@@ -22,6 +22,8 @@ says 1 "'accumulate' must be an integer of 1 or more, got 1.5" recipe --set accu
 says 1 "'clip' must be a number of 0 or more, got -1" recipe --set clip=-1
 says 1 "'evaluate.batches' must be an integer of 1 or more, got 0" recipe --set evaluate.batches=0
 says 1 "'save.every' must be an integer of 0 or more, got string 'x'" recipe --set save.every=x
+says 1 "'on_nonfinite' must be 'error', 'skip' or 'warn', got string 'no'" \
+  recipe --set on_nonfinite=no
 says 2 "set: 'args.width' is no field of the recipe; use --width" recipe --set args.width=5
 says 2 "'args.widht' is no field of the recipe; use --width" recipe --set args.widht=5
 says 2 "'args.x' is no field of the recipe; --help lists the flags" recipe --set args.x=5

@@ -29,6 +29,8 @@ return {
   { "log", kind = "table", type = "table", doc = "records of metrics", fields = {
     { "every", type = "integer", doc = "steps from one to the next" },
   } },
+  { "on_nonfinite", kind = "string", type = '"error"|"skip"|"warn"',
+    doc = "where the loss is nan or infinite" },
   { "on", kind = "table", type = "table", doc = "functions that are told", fields = {
     { "step", type = "fun(self: table, loss: number, step: integer)" },
     { "epoch", type = "fun(self: table, epoch: integer)" },

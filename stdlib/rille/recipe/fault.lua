@@ -7,7 +7,7 @@ local format = 3
 
 local parts = {
   "format", "step", "objects", "generators", "fields", "modes", "stream", "random", "recipe",
-  "args",
+  "args", "skipped", "skipped_in_a_row",
 }
 
 local function is_count(value)
@@ -56,7 +56,7 @@ end
 local whole = {
   format = is_count, step = is_count, objects = all(is_table), generators = all(is_position),
   fields = is_table, modes = all(is_modes), stream = is_table, random = is_random,
-  recipe = is_string, args = is_args,
+  recipe = is_string, args = is_args, skipped = is_count, skipped_in_a_row = is_count,
 }
 
 local stream = {

@@ -40,6 +40,9 @@ local values = {
   ["save.every"] = { "an integer of 0 or more", is_integer, 0 },
   ["save.async"] = { "true or false", function(value) return type(value) == "boolean" end },
   ["log.every"] = { "an integer of 0 or more", is_integer, 0 },
+  ["on_nonfinite"] = { "'error', 'skip' or 'warn'", function(value)
+    return value == "error" or value == "skip" or value == "warn"
+  end },
 }
 for _, name in ipairs(names_of(by_name.on.fields)) do
   values["on." .. name] = { "a function", function(value) return type(value) == "function" end }

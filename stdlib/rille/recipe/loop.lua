@@ -5,6 +5,7 @@ local nn_utils = require "rille.nn.utils"
 local evaluate = require "rille.recipe.evaluate"
 local log = require "rille.log"
 local loss_of = require "rille.recipe.loss"
+local nonfinite = require "rille.recipe.nonfinite"
 local state = require "rille.recipe.state"
 local step_end = require "rille.step"
 local Stream = require "rille.recipe.stream"
@@ -21,7 +22,7 @@ local function is_time(step, every)
 end
 
 -- One optimizer step over `accumulate` batches; returns the mean loss and the units seen.
-local function train_step(run)
+local function train_step(run, step)
   local self, accumulate = run.self, run.fields.accumulate or 1
   local loss_sum, units = 0.0, 0
   for _ = 1, accumulate do
@@ -29,7 +30,12 @@ local function train_step(run)
     local n, unit = Stream.units(batch)
     units, run.unit = units + n, unit
     local loss = loss_of(self, batch)
-    loss_sum = loss_sum + loss:item()
+    local value = loss:item()
+    loss_sum = loss_sum + value
+    if value - value ~= 0 and nonfinite.leaves_out(run, value, step) then
+      self.optimizer:zero_grad()
+      return loss_sum / accumulate, units
+    end
     if accumulate > 1 then loss = loss / accumulate end
     loss:backward()
   end
@@ -39,6 +45,7 @@ local function train_step(run)
   optimizer:step()
   if self.schedule and self.schedule.at then self.schedule:step() end
   optimizer:zero_grad()
+  run.nonfinite.in_a_row = 0
   return loss_sum / accumulate, units, norm
 end
 
@@ -67,6 +74,7 @@ end
 
 local function save(run, step, must)
   if not run.folder then return nil end
+  nonfinite.check_save(run, step)
   tell_saved(run, true)
   run.saved = step
   run.save_began = native.clock()
@@ -95,6 +103,7 @@ local function record_step(run, step, loss, norm)
   local line = {
     step = step, loss = loss, lr = run.lr, step_ms = 1000 * seconds / steps,
     peak_bytes = rille.memory.peak(), norm = norm and norm:item(),
+    skipped = run.nonfinite.skipped > 0 and run.nonfinite.skipped or nil,
   }
   line[run.unit == "tok" and "tokens_per_s" or "samples_per_s"] = run.units / seconds
   for name, value in pairs(run.logged) do line[name] = value end
@@ -134,7 +143,7 @@ end
 local function one(run, step)
   run.step_began = native.clock()
   run.lr = run.self.optimizer.groups[1].lr
-  local loss, units, norm = train_step(run)
+  local loss, units, norm = train_step(run, step)
   run.units = run.units + units
   run.bar.unit = run.unit
   run.bar:note { loss = loss }

@@ -57,6 +57,7 @@ local function set_up(recipe, values)
   local fields = settings.apply(recipe, values)
   local self = setmetatable({ args = values }, { __index = fields })
   local run = { recipe = recipe, fields = fields, self = self, values = values }
+  run.nonfinite = { skipped = 0, in_a_row = 0 }            -- steps that were left out
   run.plain_args = arguments.plain(values)
   prepare_engine(values)
   run.device = rille.default_device()

@@ -35,7 +35,8 @@ function state.collect(run, step)
     fields = state.check_fields(run), modes = modes.of(list),
     stream = run.stream:state(), random = random_state.get(), recipe = run.fields.name,
     args = run.plain_args, version = rille.version, threads = rille.threads(),
-    device = rille.default_device(),
+    device = rille.default_device(), skipped = run.nonfinite.skipped,
+    skipped_in_a_row = run.nonfinite.in_a_row,
   }
 end
 
@@ -94,6 +95,7 @@ function state.restore(run, saved)
   modes.set(list, saved.modes)
   run.stream:load_state(saved.stream)
   random_state.set(saved.random)
+  run.nonfinite.skipped, run.nonfinite.in_a_row = saved.skipped, saved.skipped_in_a_row
 end
 
 return state
