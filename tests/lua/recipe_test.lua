@@ -67,6 +67,14 @@ t.test("a run writes its folder", function()
   t.eq(evaluations, 4)
 end)
 
+t.test("the line of progress tells loss, rate, speed, memory and time", function()
+  local out <close> = folder()
+  local _, said = quietly(recipe(), { "--out", out.path })
+  local speed, memory = said:match(
+    "line  20/20  (%S+) ex/s  0:0%d  loss %S+  lr %S+  memory (%d+) MiB  val_loss %S+\n")
+  t.ok(speed and memory, said)
+end)
+
 t.test("a run that went on is bit for bit the run in one go", function()
   local whole <close> = folder()
   local cut <close> = folder()

@@ -20,7 +20,7 @@ function Bar.new(label, total, options)
   return self
 end
 
--- Adds values to the line; a name keeps its place.
+-- Adds values to the line; a name keeps its place. A function is asked when the line is drawn.
 function Bar:note(values)
   local names = {}
   for name in pairs(values) do names[#names + 1] = name end
@@ -47,6 +47,7 @@ local function amount(rate)
 end
 
 local function show(value)
+  if type(value) == "function" then value = value() end
   if math.type(value) == "integer" or type(value) == "string" then return tostring(value) end
   if type(value) == "number" then return ("%.4g"):format(value) end
   return tostring(value)

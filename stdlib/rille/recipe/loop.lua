@@ -17,6 +17,11 @@ local function call(run, name, ...)
   if on and on[name] then on[name](run.self, ...) end
 end
 
+local function size_text(bytes)
+  local mib = bytes / 2 ^ 20
+  return mib >= 1024 and ("%.1f GiB"):format(mib / 1024) or ("%.0f MiB"):format(mib)
+end
+
 local function is_time(step, every)
   return every ~= nil and every > 0 and step % every == 0
 end
@@ -177,6 +182,10 @@ return function(run)
   log.attach { log = function(_, values)
     for name, value in pairs(values) do run.logged[name] = value end
   end }
+  run.bar:note {                         -- after the loss; asked for when the line is drawn
+    loss = "-", lr = function() return run.lr or "-" end,
+    memory = function() return size_text(rille.memory.peak()) end,
+  }
   native.signal()                        -- from here on a first signal waits for the end of a step
   for step = run.first, run.steps do
     one(run, step)
