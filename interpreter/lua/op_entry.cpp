@@ -91,9 +91,11 @@ int entry(lua_State* L) {
   return 1;
 }
 
-// Whether the only argument is a table of named values, other than of the op's own first argument.
-bool only_names(lua_State* L, const OpInfo& op) {
-  if (lua_gettop(L) != 1 || lua_type(L, 1) != LUA_TTABLE) return false;
+// Whether the only argument, a table, is of named values, other than of the op's own first
+// argument.
+bool only_names(lua_State* L) {
+  if (lua_gettop(L) != 1) return false;
+  const OpInfo& op = static_cast<const Callee*>(lua_touserdata(L, lua_upvalueindex(1)))->op;
   luaL_checkstack(L, 4, "rille");
   int names = 0;
   lua_pushnil(L);
@@ -112,8 +114,7 @@ bool only_names(lua_State* L, const OpInfo& op) {
 
 // Upvalues: those of `entry`, and the function that shares its name.
 int shared_entry(lua_State* L) {
-  const Callee& up = *static_cast<const Callee*>(lua_touserdata(L, lua_upvalueindex(1)));
-  if (!only_names(L, up.op)) return entry(L);
+  if (lua_type(L, 1) != LUA_TTABLE || !only_names(L)) return entry(L);
   lua_pushvalue(L, lua_upvalueindex(3));
   lua_insert(L, 1);
   lua_call(L, 1, LUA_MULTRET);
