@@ -247,7 +247,7 @@ t.test("completion inside calls: what all that takes options takes", function()
     { "rille.recipe { acc", "accumulate = " },
     { "rille.recipe { save = { ", "every = |keep = |async = |on_error = |grace = " },
     { "rille.load('x', { mm", "mmap = " },
-    { "rille.save('x', t, { ", "" },
+    { "rille.save('x', t, { ", "step = |keep = |async = |lock = " },
     { "rille.generate(m, { temp", "temperature = " },
     { "x:sum { keep", "keepdim = " },
     { "x:sum { dims = 1, keep", "keepdim = " },
@@ -307,7 +307,7 @@ Down to min_lr along half a cosine.
 ]])
   for name, part in pairs {
     ["rille.optim.AdamW"] = "weight_decay   times the rate", ["optim.AdamW"] = "state_dtype",
-    ["rille.no_grad"] = "Ops inside are not recorded", ["rille.save"] = "rille.save(path, value)",
+    ["rille.no_grad"] = "Ops inside are not recorded", ["rille.save"] = "rille.save(path, value, {",
     ["data.Loader"] = "batch_sampler  the order", ["rille.recipe"] = "on_error",
     Linear = "rille.nn.Linear(", ["nn.Module.parameters"] = "nn.Module.parameters",
     ["t:backward"] = "retain_graph", matmul = "rille.matmul(x, y)", optim = "AdamW EMA LBFGS",
