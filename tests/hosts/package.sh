@@ -1,32 +1,65 @@
-# Installs, moves what was installed, and builds a host against it in two ways. The build folder is
-# the second argument, the C++ compiler the third, the CMake the fourth, flags the fifth.
-build=$2 cxx=$3 cmake=$4 flags=${5:-}
+# Installs, moves what was installed, and builds the programs of scripts/hosts against it: all by
+# find_package (package/CMakeLists.txt), train.cpp and host.c by pkg-config, too. They print what
+# they should. The build folder is the second argument, the compilers the third (C++) and fourth
+# (C), the CMake the fifth, flags the sixth.
+build=$2 cxx=$3 cc=$4 cmake=$5 flags=${6:-}
+hosts=$SOURCE/scripts/hosts
 "$cmake" --install "$build" --prefix "$PWD/first" >log
 mv first "moved here"
 prefix="$PWD/moved here"
 
-mkdir host
-cp "$SOURCE/scripts/hosts/train.cpp" host
-cat >host/CMakeLists.txt <<'END'
-cmake_minimum_required(VERSION 3.16)
-project(host CXX)
-find_package(rille 0.1 REQUIRED)
-add_executable(train train.cpp)
-target_link_libraries(train PRIVATE rille::rille)
-END
-"$cmake" -S host -B made -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" \
-  -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_BUILD_TYPE=Release >log
-"$cmake" --build made >>log || { cat log; exit 1; }
-made/train >by_cmake
-cat by_cmake
-[ "$(wc -l <by_cmake)" = 5 ]
-awk 'NR == 1 { first = $2 } END { exit !(NR == 5 && $1 == 100 && $2 < first) }' by_cmake
+"$cmake" -S "$SOURCE/tests/hosts/package" -B made -DHOSTS="$hosts" -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_FLAGS="$flags" \
+  -DCMAKE_C_FLAGS="$flags" >log || { cat log; exit 1; }
+"$cmake" --build made --parallel 2 >>log || { cat log; exit 1; }
 
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 [ "$(pkg-config --modversion rille)" = 0.1.0 ]
-eval "$cxx" $flags host/train.cpp -o train "$(pkg-config --cflags --libs rille)"
+found=$(pkg-config --cflags --libs rille)
+eval "$cxx" -std=c++20 $flags "$hosts/train.cpp" -o train "$found"
+eval "$cc" -std=c99 -pedantic -Wall -Wextra -Werror $flags "$hosts/host.c" -o host_c "$found"
+eval "$cxx" -x c++ -std=c++17 -pedantic -Werror $flags -fsyntax-only "$hosts/host.c" \
+  "$(pkg-config --cflags rille)"
 LD_LIBRARY_PATH="$prefix/lib" ./train >by_pkg_config
-cmp by_cmake by_pkg_config
+LD_LIBRARY_PATH="$prefix/lib" ./host_c >host_by_pkg_config
+
+made/train >printed
+cat printed
+awk 'NR == 1 { first = $2 } END { exit !(NR == 5 && $1 == 100 && $2 < first) }' printed
+cmp printed by_pkg_config
+
+# All samples are equal, so gradient descent is a geometric series: the error of every output falls
+# by 1 - 2 lr (|x|^2 + 1) = 0.94 a step, its square by 0.94^20 in ten.
+cp "$hosts/fit.lua" .
+made/host >printed
+cat printed
+awk '$1 != 10 * NR { exit 1 }
+     NR > 1 && ($2 / last < 0.99 * 0.94 ^ 20 || $2 / last > 1.01 * 0.94 ^ 20) { exit 1 }
+     { last = $2 }
+     END { if (NR != 5) exit 1 }' printed
+
+made/two_interpreters >printed
+printf 'the same seed: equal losses\nanother seed: other losses\ntrained: yes\n' | diff - printed
+
+made/host_c >printed
+diff - printed <<'END'
+total    21.5  (1 call of the host's function)
+memory   2 7  (the script added 1)
+columns  70 90 110  (2 dims)
+error    E_ARG recipe:1: add takes two numbers
+limit    E_BUDGET
+END
+cmp printed host_by_pkg_config
+
+if [ -z "$flags" ] && command -v python3 >/dev/null; then
+  python3 "$hosts/host_ctypes.py" "$prefix/lib/librille.so" >printed
+  diff - printed <<'END'
+total    5.0
+memory   [10.0, 20.0, 30.0, 40.0]
+error    E_HOST python:2 KeyError('missing')
+error    E_SHAPE
+END
+fi
 
 # oneDNN is found beside the library, wherever that lies, and the program runs.
 "$prefix/bin/rille" run -e 'print(require "rille".version)' | grep -q '^0.1.0$'
