@@ -45,6 +45,31 @@ const char* rille_error_traceback(const rille_error* e) {
 }
 const char* rille_error_report(const rille_error* e) { return e ? e->report.c_str() : ""; }
 size_t rille_error_fact_count(const rille_error* e) { return e ? e->error.facts.size() : 0; }
+void rille_error_describe(rille_error* e, rille_status kind, const char* op, const char* hint) {
+  if (!e) return;
+  (void)made([&] {
+    if (kind > RILLE_OK && kind <= RILLE_ERROR_INTERNAL)
+      e->error.kind = static_cast<rille::v1::ErrorKind>(kind - 1);
+    if (op) e->error.op = op;
+    if (hint) e->error.hint = hint;
+    e->report = e->error.report();
+    return e;
+  });
+}
+void rille_error_add_fact(rille_error* e, const char* fact) {
+  if (!e || !fact) return;
+  (void)made([&] {
+    e->error.facts.emplace_back(fact);
+    e->report = e->error.report();
+    return e;
+  });
+}
+// Names of kinds are literals: a zero follows them.
+const char* rille_status_name(rille_status status) {
+  if (status == RILLE_OK) return "ok";
+  if (status < RILLE_OK || status > RILLE_ERROR_INTERNAL) return nullptr;
+  return name(static_cast<rille::v1::ErrorKind>(status - 1)).data();
+}
 const char* rille_error_fact(const rille_error* e, size_t i) {
   return e && i < e->error.facts.size() ? e->error.facts[i].c_str() : "";
 }

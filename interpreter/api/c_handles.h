@@ -1,10 +1,12 @@
 // What the handles of the C interface are, and the wall that no exception passes.
 #pragma once
+#include <cstring>
 #include <memory>
 #include <new>
 #include <string>
 
 #include "rille/interpreter.hpp"
+#include "rille/module.hpp"
 #include "rille/rille_c.h"
 
 struct rille_error {
@@ -16,6 +18,12 @@ struct rille_tensor {
 };
 struct rille_value {
   rille::v1::Value value;
+};
+struct rille_tensors {
+  rille::v1::StateDict list;
+};
+struct rille_module {
+  rille::v1::nn::Module module;
 };
 struct rille_results {
   std::vector<rille::v1::Value> values;
@@ -65,5 +73,38 @@ T& given(T* p, const char* what) {
   return *p;
 }
 inline const char* text(const char* p, const char* what) { return &given(p, what); }
+
+/// Runs `f`, whose result becomes a new handle in *out.
+template <class Handle, class F>
+rille_status give(Handle** out, rille_error** error, F&& f) noexcept {
+  return guarded(error, [&] {
+    Handle*& place = given(out, "the place for the result");
+    place = new Handle{f()};
+  });
+}
+
+inline const v1::Tensor& tensor_in(const rille_tensor* t) { return given(t, "the tensor").tensor; }
+inline const v1::StateDict& list_in(const rille_tensors* t) {
+  return given(t, "the list of tensors").list;
+}
+std::vector<v1::Tensor> tensors_in(const rille_tensors* t);
+/// Throws E_DTYPE for what is none.
+v1::Dtype dtype_of(rille_dtype dtype);
+/// Writes a text and its zero. Throws E_ARG where there is too little room.
+void copy_text(const std::string& from, char* out, size_t size, const char* what);
+
+/// The options as this library knows them: what the caller's version of the struct lacks has the
+/// default that `init` sets. Throws E_ARG for a size that no version has.
+template <class Options>
+Options known_part(const Options* options, void (*init)(Options*)) {
+  Options o;
+  init(&o);
+  if (!options) return o;
+  if (options->size < sizeof o.size || options->size > sizeof o)
+    throw v1::Error(v1::ErrorKind::argument, "E_ARG",
+                    "the options are of no version that is known here", "_init sets their size");
+  std::memcpy(static_cast<void*>(&o), options, options->size);
+  return o;
+}
 
 }  // namespace rille::capi

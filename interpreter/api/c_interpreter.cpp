@@ -1,9 +1,8 @@
 // The C interface: interpreters.
-#include <cstring>
+#include "interpreter/api/c_arguments.h"
 
-#include "interpreter/api/c_handles.h"
-
-using rille::capi::given, rille::capi::guarded, rille::capi::text;
+using rille::capi::give, rille::capi::given, rille::capi::guarded, rille::capi::text,
+    rille::capi::values_of;
 using rille::v1::Error, rille::v1::ErrorKind, rille::v1::Interpreter, rille::v1::Sandbox,
     rille::v1::Value;
 
@@ -11,18 +10,6 @@ namespace {
 
 Interpreter& interpreter_in(rille_interpreter* in) {
   return given(in, "the interpreter").interpreter;
-}
-
-// What the caller's version of the struct lacks has its default.
-rille_options known_part(const rille_options* given_options) {
-  rille_options o;
-  rille_options_init(&o);
-  if (!given_options) return o;
-  if (given_options->size < sizeof o.size || given_options->size > sizeof o)
-    throw Error(ErrorKind::argument, "E_ARG", "the options are of no version that is known here",
-                "rille_options_init sets their size");
-  std::memcpy(&o, given_options, given_options->size);
-  return o;
 }
 
 Interpreter::Options options_of(const rille_options& o) {
@@ -45,10 +32,10 @@ Interpreter::Options options_of(const rille_options& o) {
   return out;
 }
 
-std::vector<Value> values_of(const rille_value* const* list, size_t count) {
-  std::vector<Value> out;
+std::vector<std::string> words_of(const char* const* list, size_t count) {
+  std::vector<std::string> out;
   for (size_t i = 0; i < count; ++i)
-    out.push_back(given((&given(list, "the list of arguments"))[i], "an argument").value);
+    out.emplace_back(text((&given(list, "the list of arguments"))[i], "an argument"));
   return out;
 }
 
@@ -65,24 +52,33 @@ rille_status rille_open(const rille_options* options, rille_interpreter** out,
                         rille_error** error) {
   return guarded(error, [&] {
     rille_interpreter*& place = given(out, "the place for the interpreter");
-    place = new rille_interpreter{Interpreter(options_of(known_part(options)))};
+    const rille_options known = rille::capi::known_part(options, rille_options_init);
+    place = new rille_interpreter{Interpreter(options_of(known))};
   });
 }
 void rille_interpreter_delete(rille_interpreter* interpreter) { delete interpreter; }
+rille_status rille_interpreter_close(rille_interpreter* in, rille_error** error) {
+  return guarded(error, [&] { interpreter_in(in).close(); });
+}
 
 rille_status rille_run_file(rille_interpreter* in, const char* path, const char* const* arguments,
                             size_t count, rille_error** error) {
   return guarded(error, [&] {
-    std::vector<std::string> words;
-    for (size_t i = 0; i < count; ++i)
-      words.emplace_back(text((&given(arguments, "the list of arguments"))[i], "an argument"));
-    interpreter_in(in).run_file(text(path, "the path"), words).value();
+    interpreter_in(in).run_file(text(path, "the path"), words_of(arguments, count)).value();
   });
 }
 rille_status rille_run_string(rille_interpreter* in, const char* code, size_t size,
                               const char* chunk, rille_error** error) {
+  return rille_run_string_with(in, code, size, chunk, nullptr, 0, error);
+}
+rille_status rille_run_string_with(rille_interpreter* in, const char* code, size_t size,
+                                   const char* chunk, const char* const* arguments, size_t count,
+                                   rille_error** error) {
   return guarded(error, [&] {
-    interpreter_in(in).run_string({text(code, "the code"), size}, chunk ? chunk : "script").value();
+    interpreter_in(in)
+        .run_string({text(code, "the code"), size}, chunk ? chunk : "script",
+                    words_of(arguments, count))
+        .value();
   });
 }
 rille_status rille_call(rille_interpreter* in, const char* name,
@@ -92,6 +88,14 @@ rille_status rille_call(rille_interpreter* in, const char* name,
     Value v =
         interpreter_in(in).call_values(text(name, "the name"), values_of(arguments, count)).value();
     if (result) *result = new rille_value{std::move(v)};
+  });
+}
+rille_status rille_call_results(rille_interpreter* in, const char* name,
+                                const rille_value* const* arguments, size_t count,
+                                rille_results** results, rille_error** error) {
+  return give(results, error, [&] {
+    const Value f = interpreter_in(in).get_value(text(name, "the name"));
+    return f.as<rille::v1::Function>().call(values_of(arguments, count));
   });
 }
 rille_status rille_set(rille_interpreter* in, const char* name, const rille_value* value,

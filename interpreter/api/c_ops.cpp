@@ -1,152 +1,66 @@
 // The C interface: ops by name, from values.
 #include "core/fail.h"
-#include "interpreter/api/c_handles.h"
+#include "interpreter/api/c_arguments.h"
 #include "interpreter/api/inside.h"
 #include "interpreter/api/schemas.h"
-#include "rille/convert.hpp"
 
-namespace rille::api {
+namespace rille::capi {
 namespace {
 
-using v1::Convert, v1::Value, v1::detail::Arguments, v1::detail::Place;
+using v1::detail::Arguments;
 
-// One value into the field that comes next, by the field's kind.
-class Filling {
- public:
-  Filling(Arguments& to, const FieldInfo& field, const Value& value)
-      : to_(to), field_(field), value_(value), place_{field.name} {}
-
-  void run() {
-    switch (field_.kind) {
-      case ArgKind::tensor:
-      case ArgKind::maybe_tensor: return tensor();
-      case ArgKind::tensors: to_.put(as<std::vector<v1::Tensor>>()); return;
-      case ArgKind::number: to_.put(as<double>()); return;
-      case ArgKind::maybe_number: to_.put(as<std::optional<double>>()); return;
-      case ArgKind::numbers: to_.put(as<std::vector<double>>()); return;
-      case ArgKind::boolean: to_.put(as<bool>()); return;
-      case ArgKind::text:
-      case ArgKind::choice: to_.put(as<std::string>()); return;
-      case ArgKind::dtype: to_.put(v1::parse_dtype(as<std::string>())); return;
-      case ArgKind::maybe_dtype: to_.put(std::optional(v1::parse_dtype(as<std::string>()))); return;
-      case ArgKind::maybe_device: to_.put(std::optional(v1::Device(as<std::string>()))); return;
-      case ArgKind::axes: to_.put(v1::Axes(integers())); return;
-      case ArgKind::sizes: to_.put(integers()); return;
-      case ArgKind::maybe_sizes: to_.put(std::optional(integers())); return;
-      case ArgKind::per_dim:
-      case ArgKind::counts: to_.put(v1::PerDim(integers())); return;
-      case ArgKind::padding: return padding();
-      case ArgKind::draw: to_.skip(); return;
-      default: to_.put(std::optional(as<int64_t>())); return;
-    }
-  }
-
- private:
-  template <class T>
-  T as() const {
-    return Convert<T>::from(value_, place_);
-  }
-  v1::Shape integers() const {
-    if (value_.table()) return as<v1::Shape>();
-    return {as<int64_t>()};
-  }
-  void tensor() {
-    if (value_.integer())
-      to_.put(v1::Operand(*value_.integer()));
-    else if (value_.number())
-      to_.put(v1::Operand(*value_.number()));
-    else
-      to_.put(as<v1::Tensor>());
-  }
-  void padding() {
-    if (value_.string())
-      to_.put(v1::Padding(*value_.string()));
-    else
-      to_.put(v1::Padding(integers()));
-  }
-
-  Arguments& to_;
-  const FieldInfo& field_;
-  const Value& value_;
-  Place place_;
-};
-
-bool is_field(const OpInfo& op, std::string_view name) {
-  for (const FieldInfo& f : op.fields)
-    if (f.kind != ArgKind::draw && f.name == name) return true;
-  return false;
+const OpInfo* find_in_place(std::string_view name) {
+  for (const OpInfo* op : all_ops())
+    if (op->in_place && op->in_place_name == name) return op;
+  return nullptr;
 }
 
-void refuse_unknown(const OpInfo& op, const v1::Table& options) {
-  for (const auto& [name, value] : options.named)
-    if (!is_field(op, name))
-      throw option_error("unknown option '{}'", name).fact("takes: " + signature(op));
-  if (!options.list.empty()) throw option_error("options have names, got a list");
-}
-
-void fill(Arguments& to, const OpInfo& op, std::span<const Value> given, const Value& options) {
-  size_t next = 0;
-  for (const FieldInfo& f : op.fields) {
-    if (f.kind == ArgKind::draw) {
-      to.skip();
-      continue;
-    }
-    const Value& named = options[f.name];
-    const bool by_position = next < given.size();
-    const Value& value = by_position ? given[next] : named;
-    ++next;
-    if (by_position && !named.is_nil())
-      throw option_error("'{}' is given by position and by name", f.name);
-    if (!value.is_nil())
-      Filling(to, f, value).run();
-    else if (f.required)
-      throw type_error("'{}' must be {}, got nil", f.name, expected_text(f));
-    else
-      to.skip();
-  }
-  if (given.size() > next)
-    throw arg_error("takes {} arguments, got {}", next, given.size()).fact(signature(op));
-}
-
-}  // namespace
-
-std::vector<v1::Tensor> call_by_name(const char* name, std::span<const Value> arguments,
-                                     const Value& options) {
+std::vector<v1::Tensor> call_by_name(std::string_view name, std::span<const v1::Value> arguments,
+                                     const v1::Value& options, v1::Generator* generator) {
   const OpInfo* op = find_op(name);
+  const bool in_place = !op && name.ends_with('_');
+  if (in_place) op = find_in_place(name);
   if (!op)
     throw v1::Error(v1::ErrorKind::argument, "E_ARG", fmt::format("there is no op '{}'", name),
                     "`rille help` lists them");
-  return guarded(op->name, [&] {
-    if (options.table()) refuse_unknown(*op, *options.table());
-    Arguments a(schema_of(*op));
-    fill(a, *op, arguments, options);
+  return api::guarded(in_place ? op->in_place_name : op->name, [&] {
+    Arguments a(api::schema_of(*op));
+    fill(a, *op, arguments, options, generator);
+    if (in_place) return std::vector<v1::Tensor>{v1::detail::call_in_place(a)};
     return v1::detail::call_list(a);
   });
 }
 
-}  // namespace rille::api
+rille_status run(const char* name, const rille_value* const* arguments, size_t argument_count,
+                 const rille_value* options, v1::Generator* generator, rille_tensor** out,
+                 size_t capacity, size_t* count, rille_error** error) {
+  return guarded(error, [&] {
+    give_all(call_by_name(text(name, "the name"), values_of(arguments, argument_count),
+                          value_or_nil(options), generator),
+             out, capacity, count);
+  });
+}
 
-using rille::capi::given;
-using rille::v1::Value;
+}  // namespace
+}  // namespace rille::capi
 
 rille_status rille_op(const char* name, const rille_value* const* arguments, size_t argument_count,
                       const rille_value* options, rille_tensor** out, size_t capacity,
                       size_t* count, rille_error** error) {
-  return rille::capi::guarded(error, [&] {
-    std::vector<Value> values;
-    for (size_t i = 0; i < argument_count; ++i)
-      values.push_back(given((&given(arguments, "the list of arguments"))[i], "an argument").value);
-    const std::vector<rille::v1::Tensor> results = rille::api::call_by_name(
-        rille::capi::text(name, "the name"), values, options ? options->value : Value());
-    given(count, "the place for the count") = results.size();
-    if (results.size() > capacity)
-      throw rille::v1::Error(rille::v1::ErrorKind::argument, "E_ARG",
-                             fmt::format("{} results, and room for {}", results.size(), capacity));
-    std::vector<std::unique_ptr<rille_tensor>> handles;
-    for (const auto& t : results) handles.emplace_back(new rille_tensor{t});
-    for (size_t i = 0; i < handles.size(); ++i)
-      (&given(out, "the place for tensors"))[i] = handles[i].release();
-  });
+  return rille::capi::run(name, arguments, argument_count, options, nullptr, out, capacity, count,
+                          error);
+}
+rille_status rille_op_random(const char* name, const rille_value* const* arguments,
+                             size_t argument_count, const rille_value* options,
+                             rille_generator* generator, rille_tensor** out, size_t capacity,
+                             size_t* count, rille_error** error) {
+  rille::v1::Generator numbers;
+  if (generator) numbers = {generator->seed, generator->next};
+  const rille_status status =
+      rille::capi::run(name, arguments, argument_count, options, generator ? &numbers : nullptr,
+                       out, capacity, count, error);
+  if (generator) generator->next = numbers.next;
+  return status;
 }
 
 void rille_seed(uint64_t seed) { rille::v1::seed(seed); }

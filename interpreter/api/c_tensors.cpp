@@ -1,38 +1,21 @@
 // The C interface: tensors.
-#include <cstring>
-
 #include "interpreter/api/c_handles.h"
 #include "rille/dlpack.h"
+#include "rille/grad.hpp"
 
-using rille::capi::given, rille::capi::guarded, rille::capi::made;
-using rille::v1::Dtype, rille::v1::Error, rille::v1::ErrorKind, rille::v1::Shape, rille::v1::Tensor;
-
-static_assert(static_cast<int>(Dtype::f64) == RILLE_F64 &&
-              static_cast<int>(Dtype::boolean) == RILLE_BOOL);
+using rille::capi::copy_text, rille::capi::dtype_of, rille::capi::give, rille::capi::given,
+    rille::capi::guarded, rille::capi::made, rille::capi::tensor_in;
+using rille::v1::Error, rille::v1::ErrorKind, rille::v1::Shape, rille::v1::Tensor;
 
 namespace {
 
-Dtype dtype_of(rille_dtype dtype) {
-  if (dtype < RILLE_F64 || dtype > RILLE_BOOL)
-    throw Error(ErrorKind::dtype, "E_DTYPE", std::to_string(dtype) + " is no dtype",
-                "RILLE_F64 to RILLE_BOOL are");
-  return static_cast<Dtype>(dtype);
-}
-
-const Tensor& tensor_in(const rille_tensor* t) { return given(t, "the tensor").tensor; }
-
-// Runs `f`, whose tensor becomes a handle in *out.
-template <class F>
-rille_status give(rille_tensor** out, rille_error** error, F&& f) {
-  return guarded(error, [&] {
-    rille_tensor*& place = given(out, "the place for the tensor");
-    place = new rille_tensor{f()};
-  });
+Shape shape_of(size_t dims, const int64_t* shape) {
+  return dims ? Shape(shape, &given(shape, "the shape") + dims) : Shape();
 }
 
 Tensor from_host(void* data, size_t dims, const int64_t* shape, const int64_t* strides,
                  rille_dtype dtype, bool read_only, rille_deleter deleter, void* userdata) {
-  const Shape sizes = dims ? Shape(shape, &given(shape, "the shape") + dims) : Shape();
+  const Shape sizes = shape_of(dims, shape);
   const Shape steps = strides ? Shape(strides, strides + dims) : Shape();
   std::function<void(void*)> free;
   if (deleter) free = [deleter, userdata](void* p) { deleter(p, userdata); };
@@ -111,13 +94,8 @@ rille_status rille_tensor_strides(const rille_tensor* t, int64_t* out, rille_err
 }
 rille_status rille_tensor_device(const rille_tensor* t, char* out, size_t size,
                                  rille_error** error) {
-  return guarded(error, [&] {
-    const std::string text = to_string(tensor_in(t).device());
-    if (text.size() >= size)
-      throw Error(ErrorKind::argument, "E_ARG",
-                  "the device needs " + std::to_string(text.size() + 1) + " bytes");
-    std::memcpy(&given(out, "the place"), text.c_str(), text.size() + 1);
-  });
+  return guarded(error,
+                 [&] { copy_text(to_string(tensor_in(t).device()), out, size, "the device"); });
 }
 rille_status rille_tensor_data(const rille_tensor* t, const void** out, rille_error** error) {
   return guarded(error, [&] { given(out, "the place") = tensor_in(t).raw_const_data(); });
@@ -128,16 +106,50 @@ rille_status rille_tensor_mutable_data(rille_tensor* t, void** out, rille_error*
 rille_status rille_tensor_item(const rille_tensor* t, double* out, rille_error** error) {
   return guarded(error, [&] { given(out, "the place") = tensor_in(t).item<double>(); });
 }
-rille_status rille_tensor_set_requires_grad(rille_tensor* t, int on, rille_error** error) {
-  return guarded(error, [&] { tensor_in(t).requires_grad_(on != 0); });
+rille_status rille_tensor_item_integer(const rille_tensor* t, int64_t* out, rille_error** error) {
+  return guarded(error, [&] { given(out, "the place") = tensor_in(t).item<int64_t>(); });
 }
-rille_status rille_tensor_backward(rille_tensor* t, rille_error** error) {
-  return guarded(error, [&] { tensor_in(t).backward(); });
-}
-rille_status rille_tensor_grad(const rille_tensor* t, rille_tensor** out, rille_error** error) {
-  return guarded(error, [&] {
-    rille_tensor*& place = given(out, "the place for the gradient");
-    Tensor grad = tensor_in(t).grad();
-    place = grad ? new rille_tensor{std::move(grad)} : nullptr;
+
+rille_status rille_tensor_of(const void* values, size_t dims, const int64_t* shape,
+                             rille_dtype dtype, rille_tensor** out, rille_error** error) {
+  return give(out, error, [&] {
+    const rille::v1::NoGrad quiet;
+    return Tensor::from_host(const_cast<void*>(values), shape_of(dims, shape), {}, dtype_of(dtype),
+                             {}, true)
+        .clone();
   });
+}
+rille_status rille_tensor_read(const rille_tensor* t, rille_dtype dtype, void* out, size_t count,
+                               rille_error** error) {
+  return guarded(error, [&] {
+    const Tensor& from = tensor_in(t);
+    if (static_cast<size_t>(from.numel()) != count)
+      throw Error(ErrorKind::argument, "E_ARG",
+                  "the tensor has " + std::to_string(from.numel()) + " elements, the place " +
+                      std::to_string(count));
+    const rille::v1::NoGrad quiet;
+    const Tensor dense = from.to(rille::v1::Device()).to(dtype_of(dtype)).contiguous();
+    const void* data = dense.raw_const_data();
+    if (count)
+      std::memcpy(&given(static_cast<char*>(out), "the place"), data,
+                  count * size_of(dtype_of(dtype)));
+  });
+}
+int rille_tensor_is_contiguous(const rille_tensor* t) { return t && t->tensor.is_contiguous(); }
+int rille_tensor_is_read_only(const rille_tensor* t) { return t && t->tensor.is_read_only(); }
+int rille_tensor_is(const rille_tensor* a, const rille_tensor* b) {
+  return a && b && a->tensor.is(b->tensor);
+}
+rille_status rille_tensor_to_device(const rille_tensor* t, const char* device, rille_tensor** out,
+                                    rille_error** error) {
+  return give(out, error, [&] {
+    return tensor_in(t).to(rille::v1::Device(rille::capi::text(device, "the device")));
+  });
+}
+rille_status rille_tensor_to_dtype(const rille_tensor* t, rille_dtype dtype, rille_tensor** out,
+                                   rille_error** error) {
+  return give(out, error, [&] { return tensor_in(t).to(dtype_of(dtype)); });
+}
+rille_status rille_tensor_text(const rille_tensor* t, rille_value** out, rille_error** error) {
+  return give(out, error, [&] { return rille::v1::Value(to_string(tensor_in(t))); });
 }

@@ -1,7 +1,8 @@
 // The C interface: values, tables, functions.
-#include "interpreter/api/c_handles.h"
+#include "interpreter/api/c_arguments.h"
 
-using rille::capi::given, rille::capi::guarded, rille::capi::made, rille::capi::text;
+using rille::capi::give, rille::capi::given, rille::capi::guarded, rille::capi::made,
+    rille::capi::text, rille::capi::values_of;
 using rille::v1::Error, rille::v1::ErrorKind, rille::v1::Function, rille::v1::Table,
     rille::v1::Value;
 
@@ -177,14 +178,28 @@ const char* rille_table_field_name(const rille_value* v, size_t i) {
 rille_status rille_value_call(const rille_value* function, const rille_value* const* arguments,
                               size_t count, rille_value** result, rille_error** error) {
   return guarded(error, [&] {
-    const Function f = value_in(function).as<Function>();
-    std::vector<Value> all;
-    for (size_t i = 0; i < count; ++i)
-      all.push_back(value_in((&given(arguments, "the list of arguments"))[i]));
-    std::vector<Value> results = f.call(all);
+    std::vector<Value> results =
+        value_in(function).as<Function>().call(values_of(arguments, count));
     if (result) *result = make(results.empty() ? Value() : std::move(results.front()));
   });
 }
+rille_status rille_value_call_results(const rille_value* function,
+                                      const rille_value* const* arguments, size_t count,
+                                      rille_results** results, rille_error** error) {
+  return give(results, error,
+              [&] { return value_in(function).as<Function>().call(values_of(arguments, count)); });
+}
+size_t rille_results_count(const rille_results* results) {
+  return results ? results->values.size() : 0;
+}
+rille_status rille_results_at(const rille_results* results, size_t i, rille_value** out,
+                              rille_error** error) {
+  return give(out, error, [&] {
+    const std::vector<Value>& all = given(results, "the results").values;
+    return i < all.size() ? all[i] : Value();
+  });
+}
+void rille_results_delete(rille_results* results) { delete results; }
 rille_status rille_results_add(rille_results* results, const rille_value* value,
                                rille_error** error) {
   return guarded(error, [&] { given(results, "the results").values.push_back(value_in(value)); });

@@ -1,6 +1,6 @@
 // Modules: a tree of names and tensors, walked in order. Layers of the engine hold the same tensors
 // that the tree names, so what moves or loads them reaches both.
-#include "rille/module.hpp"
+#include "interpreter/api/modules.h"
 
 #include <fmt/format.h>
 
@@ -12,26 +12,10 @@
 #include "core/fail.h"
 #include "interpreter/api/inside.h"
 #include "interpreter/api/schemas.h"
-#include "nn/layer.h"
 #include "nn/set_data.h"
 #include "ops/cast.h"
 
 namespace rille::v1::nn {
-
-struct ModuleState {
-  struct Entry {
-    std::string name;
-    rille::Tensor tensor;
-    bool is_buffer = false;
-    bool persistent = true;
-  };
-  std::string kind;
-  std::vector<Entry> tensors;
-  std::vector<std::pair<std::string, Module>> children;
-  bool training = true;
-  const rille::nn::LayerInfo* info = nullptr;
-  std::shared_ptr<void> layer;
-};
 
 namespace {
 
@@ -59,15 +43,6 @@ void walk(ModuleState& m, const std::string& prefix, std::vector<ModuleState*>& 
     walk(*state_of(child), join(prefix, name), above, f, state_of);
   above.pop_back();
 }
-
-}  // namespace
-
-// What of a Module the functions below may see.
-struct ModuleAccess {
-  static ModuleState* state(const Module& m) { return m.state_.get(); }
-};
-
-namespace {
 
 template <class F>
 void each_name(const Module& m, F&& f) {

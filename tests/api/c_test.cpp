@@ -1,39 +1,12 @@
 // The C interface, from C++: who owns what, what is refused, errors, callbacks.
-#include <catch2/catch.hpp>
 #include <cstring>
-#include <memory>
-#include <string>
 
+#include "api/c_owned.h"
 #include "rille/dlpack.h"
-#include "rille/rille_c.h"
 
 namespace {
 
-struct Deleter {
-  void operator()(rille_interpreter* p) const { rille_interpreter_delete(p); }
-  void operator()(rille_value* p) const { rille_value_delete(p); }
-  void operator()(rille_tensor* p) const { rille_tensor_delete(p); }
-  void operator()(rille_error* p) const { rille_error_delete(p); }
-};
-template <class T>
-using Owned = std::unique_ptr<T, Deleter>;
-
-// A place for an error, freed whatever is put there.
-class ErrorPlace {
- public:
-  operator rille_error**() {
-    rille_error_delete(error_);
-    error_ = nullptr;
-    return &error_;
-  }
-  ~ErrorPlace() { rille_error_delete(error_); }
-  std::string code() const { return rille_error_code(error_); }
-  std::string message() const { return rille_error_message(error_); }
-  const rille_error* get() const { return error_; }
-
- private:
-  rille_error* error_ = nullptr;
-};
+using namespace rille_c;
 
 Owned<rille_interpreter> opened() {
   rille_interpreter* in = nullptr;

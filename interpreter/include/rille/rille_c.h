@@ -1,6 +1,7 @@
 /* librille for C, and for every language that calls C: the promise of which programs depend. What
  * is here keeps its meaning within one major version of rille_abi_version(); what is added makes
- * the minor one larger.
+ * the minor one larger. Structs of options begin with their size, which their _init sets, and grow
+ * at their end: a program gives as much of them as its own header knew.
  *
  * Handles are opaque and owned by who got them: each is given back once, by its own _delete, which
  * takes NULL as well. Functions that can fail return RILLE_OK or the kind of the error; where
@@ -9,7 +10,8 @@
  * and none may leave a callback.
  *
  * Threads: one at a time inside of an interpreter, E_BUSY for another that comes meanwhile; one at
- * a time with a handle. rille_interrupt is for any thread. Text is UTF-8 and ends with a zero. */
+ * a time with a handle. rille_interrupt is for any thread and signal handler. Text is UTF-8 and
+ * ends with a zero. */
 #ifndef RILLE_RILLE_C_H
 #define RILLE_RILLE_C_H
 
@@ -23,7 +25,7 @@ extern "C" {
 #endif
 
 #define RILLE_ABI_MAJOR 1
-#define RILLE_ABI_MINOR 0
+#define RILLE_ABI_MINOR 1
 
 /* major * 65536 + minor of the library that runs: its major must be the header's, its minor at
  * least the header's. */
@@ -36,6 +38,9 @@ typedef struct rille_value rille_value;
 typedef struct rille_results rille_results;
 typedef struct rille_tensor rille_tensor;
 typedef struct rille_error rille_error;
+typedef struct rille_tensors rille_tensors;
+typedef struct rille_module rille_module;
+typedef struct rille_optimizer rille_optimizer;
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -68,6 +73,13 @@ RILLE_API const char* rille_error_traceback(const rille_error* error); /* the sc
 RILLE_API const char* rille_error_report(const rille_error* error);    /* all of it, for people */
 RILLE_API size_t rille_error_fact_count(const rille_error* error);
 RILLE_API const char* rille_error_fact(const rille_error* error, size_t i); /* from 0 */
+
+/* Since 1.1. What else a callback's own error says; NULL leaves a text as it is. */
+RILLE_API void rille_error_describe(rille_error* error, rille_status kind, const char* op,
+                                    const char* hint);
+RILLE_API void rille_error_add_fact(rille_error* error, const char* fact);
+/* "shape"; "ok" for RILLE_OK, NULL for what is no status. */
+RILLE_API const char* rille_status_name(rille_status status);
 
 /* ---- tensors ---------------------------------------------------------------------------------
  * A handle is one look at a tensor; a copy of it looks at the same values. */
@@ -137,6 +149,64 @@ RILLE_API rille_status rille_tensor_backward(rille_tensor* tensor, rille_error**
 /* NULL where there is none. */
 RILLE_API rille_status rille_tensor_grad(const rille_tensor* tensor, rille_tensor** out,
                                          rille_error** error);
+
+/* Since 1.1. A copy of values of that dtype, row by row. */
+RILLE_API rille_status rille_tensor_of(const void* values, size_t dims, const int64_t* shape,
+                                       rille_dtype dtype, rille_tensor** out, rille_error** error);
+/* All elements, row by row, converted to `dtype`; `count` must be how many there are. */
+RILLE_API rille_status rille_tensor_read(const rille_tensor* tensor, rille_dtype dtype, void* out,
+                                         size_t count, rille_error** error);
+RILLE_API rille_status rille_tensor_item_integer(const rille_tensor* tensor, int64_t* out,
+                                                 rille_error** error);
+RILLE_API int rille_tensor_is_contiguous(const rille_tensor* tensor);
+RILLE_API int rille_tensor_is_read_only(const rille_tensor* tensor);
+/* 1 for two handles of one tensor. */
+RILLE_API int rille_tensor_is(const rille_tensor* a, const rille_tensor* b);
+/* The tensor itself where it is so already, else a copy; gradients travel back. */
+RILLE_API rille_status rille_tensor_to_device(const rille_tensor* tensor, const char* device,
+                                              rille_tensor** out, rille_error** error);
+RILLE_API rille_status rille_tensor_to_dtype(const rille_tensor* tensor, rille_dtype dtype,
+                                             rille_tensor** out, rille_error** error);
+/* One entry a dim, from 0, the rest whole: `at` is a list of integers (positions), of tables of
+ * named fields start, stop and step (each may be missing: {} is all of a dim), and of tensors (ids,
+ * or a mask). A view, unless tensors are among them. */
+RILLE_API rille_status rille_tensor_index(const rille_tensor* tensor, const rille_value* at,
+                                          rille_tensor** out, rille_error** error);
+/* Writes a tensor or a number to what rille_tensor_index looks at. */
+RILLE_API rille_status rille_tensor_index_put(rille_tensor* tensor, const rille_value* at,
+                                              const rille_value* value, rille_error** error);
+/* Values and, below them, dtype, shape and device: a string. */
+RILLE_API rille_status rille_tensor_text(const rille_tensor* tensor, rille_value** out,
+                                         rille_error** error);
+
+RILLE_API const char* rille_dtype_name(rille_dtype dtype); /* "f32"; NULL for what is none */
+RILLE_API size_t rille_dtype_size(rille_dtype dtype);      /* bytes of an element */
+RILLE_API rille_status rille_dtype_parse(const char* text, rille_dtype* out, rille_error** error);
+/* Where, and in which format, tensors are made when nothing else is said; one setting a thread. */
+RILLE_API rille_status rille_default_device(char* out, size_t size, rille_error** error);
+RILLE_API rille_status rille_set_default_device(const char* device, rille_error** error);
+RILLE_API rille_dtype rille_default_dtype(void);
+RILLE_API rille_status rille_set_default_dtype(rille_dtype dtype, rille_error** error);
+
+/* ---- lists of tensors, since 1.1 -------------------------------------------------------------
+ * Tensors in order, each with a name: parameters, states, what a file holds. */
+
+RILLE_API rille_tensors* rille_tensors_new(void);
+RILLE_API void rille_tensors_delete(rille_tensors* list);
+/* `name` may be NULL where names don't matter. */
+RILLE_API rille_status rille_tensors_add(rille_tensors* list, const char* name,
+                                         const rille_tensor* tensor, rille_error** error);
+RILLE_API size_t rille_tensors_count(const rille_tensors* list);
+/* From 0; NULL for what isn't there. Lives until the list is changed. */
+RILLE_API const char* rille_tensors_name(const rille_tensors* list, size_t i);
+/* By number, and by name; E_INDEX and E_ARG for what isn't there. */
+RILLE_API rille_status rille_tensors_at(const rille_tensors* list, size_t i, rille_tensor** out,
+                                        rille_error** error);
+RILLE_API rille_status rille_tensors_get(const rille_tensors* list, const char* name,
+                                         rille_tensor** out, rille_error** error);
+/* Safetensors with checksums. A save writes all of it, or leaves what was there. */
+RILLE_API rille_status rille_save(const char* path, const rille_tensors* list, rille_error** error);
+RILLE_API rille_status rille_load(const char* path, rille_tensors** out, rille_error** error);
 
 /* ---- values ----------------------------------------------------------------------------------
  * What travels to scripts and back. Those that make one give NULL where there is no memory. */
@@ -210,6 +280,16 @@ RILLE_API rille_status rille_value_call(const rille_value* function,
 RILLE_API rille_status rille_results_add(rille_results* results, const rille_value* value,
                                          rille_error** error);
 
+/* Since 1.1. The same with all results, which are the caller's to delete. */
+RILLE_API rille_status rille_value_call_results(const rille_value* function,
+                                                const rille_value* const* arguments, size_t count,
+                                                rille_results** results, rille_error** error);
+RILLE_API size_t rille_results_count(const rille_results* results);
+/* From 0; what isn't there is nil. */
+RILLE_API rille_status rille_results_at(const rille_results* results, size_t i, rille_value** out,
+                                        rille_error** error);
+RILLE_API void rille_results_delete(rille_results* results);
+
 /* ---- ops -------------------------------------------------------------------------------------
  * Calls an op by the name that scripts use: "matmul", "sum", "cross_entropy". `arguments` come by
  * position, `options` (NULL, or a table) by name; dims and positions count from 0. dtypes, devices
@@ -222,6 +302,195 @@ RILLE_API rille_status rille_op(const char* name, const rille_value* const* argu
                                 rille_error** error);
 /* Starts the calling thread's random numbers anew. */
 RILLE_API void rille_seed(uint64_t seed);
+
+/* Since 1.1. rille_op takes the names of in-place forms as well ("add_", "copy_", "zero_"): they
+ * write into their first argument and give it back. */
+typedef struct rille_generator {
+  uint64_t seed, next; /* its whole state */
+} rille_generator;
+/* rille_op with random numbers of one's own: `generator` moves on. */
+RILLE_API rille_status rille_op_random(const char* name, const rille_value* const* arguments,
+                                       size_t argument_count, const rille_value* options,
+                                       rille_generator* generator, rille_tensor** out,
+                                       size_t capacity, size_t* count, rille_error** error);
+/* Every op, and every layer: lists of tables with the fields that rille/schema.hpp names. */
+RILLE_API rille_status rille_op_schemas(rille_value** out, rille_error** error);
+RILLE_API rille_status rille_layer_schemas(rille_value** out, rille_error** error);
+
+/* ---- gradients, since 1.1 -------------------------------------------------------------------- */
+
+typedef int32_t rille_grad_mode;
+enum {
+  RILLE_GRAD_OFF = 0,
+  RILLE_GRAD_ON = 1,       /* ops are recorded, so that backward can run through them */
+  RILLE_GRAD_INFERENCE = 2 /* off, by the mode that scripts call inference */
+};
+/* Of the calling thread. Gives what it was; what is no mode changes nothing. */
+RILLE_API rille_grad_mode rille_set_grad_mode(rille_grad_mode mode);
+RILLE_API rille_grad_mode rille_get_grad_mode(void);
+
+RILLE_API int rille_tensor_requires_grad(const rille_tensor* tensor);
+RILLE_API int rille_tensor_is_leaf(const rille_tensor* tensor);
+/* NULL takes the gradient away. */
+RILLE_API rille_status rille_tensor_set_grad(rille_tensor* tensor, const rille_tensor* gradient,
+                                             rille_error** error);
+/* The same values, outside of every graph. */
+RILLE_API rille_status rille_tensor_detach(const rille_tensor* tensor, rille_tensor** out,
+                                           rille_error** error);
+/* Keeps the gradient of a tensor that is no leaf. */
+RILLE_API rille_status rille_tensor_retain_grad(rille_tensor* tensor, rille_error** error);
+/* The callback gets the complete gradient, and may give another. `destroy` as everywhere. */
+RILLE_API rille_status rille_tensor_add_hook(rille_tensor* tensor, rille_callback callback,
+                                             void* userdata, rille_destroy destroy, uint64_t* id,
+                                             rille_error** error);
+RILLE_API rille_status rille_tensor_remove_hook(rille_tensor* tensor, uint64_t id,
+                                                rille_error** error);
+
+typedef struct rille_backward_options {
+  size_t size;
+  const rille_tensor* gradient; /* of the tensor itself; NULL: one, for a tensor of one element */
+  const rille_tensors* inputs;  /* only these get gradients; NULL: all leaves */
+  int32_t retain_graph;         /* 1: for a second backward through the same graph */
+  int32_t create_graph;         /* 1: for gradients of gradients; retains the graph */
+} rille_backward_options;
+RILLE_API void rille_backward_options_init(rille_backward_options* options);
+/* `options` may be NULL. */
+RILLE_API rille_status rille_tensor_backward_with(rille_tensor* tensor,
+                                                  const rille_backward_options* options,
+                                                  rille_error** error);
+
+typedef struct rille_grad_options {
+  size_t size;
+  const rille_tensors* grad_outputs; /* one each; NULL: ones, for outputs of one element */
+  int32_t retain_graph, create_graph;
+  int32_t allow_unused; /* 1: what no output depends on has no gradient */
+  int32_t reserved;
+} rille_grad_options;
+RILLE_API void rille_grad_options_init(rille_grad_options* options);
+/* The gradients of the sum of `outputs`, under the names of `inputs`; rille_tensors_at gives NULL
+ * where there is none. */
+RILLE_API rille_status rille_grad(const rille_tensors* outputs, const rille_tensors* inputs,
+                                  const rille_grad_options* options, rille_tensors** out,
+                                  rille_error** error);
+
+/* ---- modules, since 1.1 ----------------------------------------------------------------------
+ * What holds parameters, buffers and other modules. A handle is one look at a module. */
+
+/* A layer by the name that scripts use, its options as rille_op takes arguments. */
+RILLE_API rille_status rille_layer(const char* name, const rille_value* const* arguments,
+                                   size_t count, const rille_value* options, rille_module** out,
+                                   rille_error** error);
+/* One after another; they are named from "0". */
+RILLE_API rille_status rille_sequential(const rille_module* const* parts, size_t count,
+                                        rille_module** out, rille_error** error);
+/* A module of one's own. `forward` may be NULL; it gets what rille_module_forward got, without
+ * options, and gives tensors. `destroy` as everywhere. */
+RILLE_API rille_status rille_module_new(const char* kind, rille_callback forward, void* userdata,
+                                        rille_destroy destroy, rille_module** out,
+                                        rille_error** error);
+/* Makes a leaf that wants gradients of the tensor; `out` (may be NULL) gets it. */
+RILLE_API rille_status rille_module_add_parameter(rille_module* module, const char* name,
+                                                  const rille_tensor* tensor, rille_tensor** out,
+                                                  rille_error** error);
+/* Saved (where it is `persistent`) and moved with the module, but not trained. */
+RILLE_API rille_status rille_module_add_buffer(rille_module* module, const char* name,
+                                               const rille_tensor* tensor, int persistent,
+                                               rille_error** error);
+RILLE_API rille_status rille_module_add_child(rille_module* module, const char* name,
+                                              const rille_module* child, rille_error** error);
+/* NULL where there is no memory. */
+RILLE_API rille_module* rille_module_copy(const rille_module* module);
+RILLE_API void rille_module_delete(rille_module* module);
+/* 1 for two handles of one module. */
+RILLE_API int rille_module_is(const rille_module* a, const rille_module* b);
+
+/* As rille_op. */
+RILLE_API rille_status rille_module_forward(const rille_module* module,
+                                            const rille_value* const* arguments,
+                                            size_t argument_count, const rille_value* options,
+                                            rille_tensor** out, size_t capacity, size_t* count,
+                                            rille_error** error);
+/* The same of one tensor, with one result. */
+RILLE_API rille_status rille_module_apply(const rille_module* module, const rille_tensor* x,
+                                          rille_tensor** out, rille_error** error);
+
+/* Each tensor once, by dotted names ("0.weight"), own ones before those of children. */
+RILLE_API rille_status rille_module_parameters(const rille_module* module, rille_tensors** out,
+                                               rille_error** error);
+RILLE_API rille_status rille_module_buffers(const rille_module* module, rille_tensors** out,
+                                            rille_error** error);
+/* By dotted name, parameter or buffer. */
+RILLE_API rille_status rille_module_tensor(const rille_module* module, const char* name,
+                                           rille_tensor** out, rille_error** error);
+RILLE_API size_t rille_module_child_count(const rille_module* module);
+/* From 0; NULL for what isn't there. Lives until the module is changed. */
+RILLE_API const char* rille_module_child_name(const rille_module* module, size_t i);
+RILLE_API rille_status rille_module_child(const rille_module* module, size_t i, rille_module** out,
+                                          rille_error** error);
+/* "Linear(in=3, out=4, bias=true)", one line a module: a string. */
+RILLE_API rille_status rille_module_text(const rille_module* module, rille_value** out,
+                                         rille_error** error);
+
+RILLE_API int rille_module_is_training(const rille_module* module);
+/* 1 to train (modules start so), 0 to evaluate: it and its children. */
+RILLE_API rille_status rille_module_set_training(rille_module* module, int on, rille_error** error);
+RILLE_API rille_status rille_module_zero_grad(rille_module* module, rille_error** error);
+/* Moves or casts in place; a dtype reaches what is floating point. */
+RILLE_API rille_status rille_module_to_device(rille_module* module, const char* device,
+                                              rille_error** error);
+RILLE_API rille_status rille_module_to_dtype(rille_module* module, rille_dtype dtype,
+                                             rille_error** error);
+/* Parameters and the buffers that are saved, detached: their memory, not copies. */
+RILLE_API rille_status rille_module_state_dict(const rille_module* module, rille_tensors** out,
+                                               rille_error** error);
+/* Copies values in. E_STATE lists all that does not fit: shapes always, names where `strict`.
+ * `report` (may be NULL) gets a table of the lists missing and unexpected. */
+RILLE_API rille_status rille_module_load_state_dict(rille_module* module,
+                                                    const rille_tensors* state, int strict,
+                                                    rille_value** report, rille_error** error);
+
+/* Scales all gradients by min(1, max / (norm + 1e-6)), `p` being which norm (2; infinity is one);
+ * `norm` (may be NULL) gets that of before. `error_if_nonfinite`: E_STATE where it is not finite.
+ */
+RILLE_API rille_status rille_clip_grad_norm(const rille_tensors* parameters, double max, double p,
+                                            int error_if_nonfinite, double* norm,
+                                            rille_error** error);
+/* Cuts each element of the gradients to [-max, max]. */
+RILLE_API rille_status rille_clip_grad_value(const rille_tensors* parameters, double max,
+                                             rille_error** error);
+
+/* ---- optimizers, since 1.1 -------------------------------------------------------------------
+ * The same that scripts have: equal gradients give equal bits. */
+
+/* "SGD", "Adam" or "AdamW" with a table of options by the names that scripts use (NULL: none). */
+RILLE_API rille_status rille_optimizer_new(const char* kind, const rille_tensors* parameters,
+                                           const rille_value* options, rille_optimizer** out,
+                                           rille_error** error);
+RILLE_API rille_status rille_optimizer_add_group(rille_optimizer* optimizer,
+                                                 const rille_tensors* parameters,
+                                                 const rille_value* options, rille_error** error);
+RILLE_API void rille_optimizer_delete(rille_optimizer* optimizer);
+/* Takes all gradients away; makes them 0 where `keep`. */
+RILLE_API rille_status rille_optimizer_zero_grad(rille_optimizer* optimizer, int keep,
+                                                 rille_error** error);
+/* Updates every parameter that has a gradient. */
+RILLE_API rille_status rille_optimizer_step(rille_optimizer* optimizer, rille_error** error);
+RILLE_API int64_t rille_optimizer_step_count(const rille_optimizer* optimizer);
+RILLE_API size_t rille_optimizer_groups(const rille_optimizer* optimizer);
+RILLE_API rille_status rille_optimizer_lr(const rille_optimizer* optimizer, size_t group,
+                                          double* out, rille_error** error);
+/* Of all groups, and of one, from 0. */
+RILLE_API rille_status rille_optimizer_set_lr(rille_optimizer* optimizer, double lr,
+                                              rille_error** error);
+RILLE_API rille_status rille_optimizer_set_group_lr(rille_optimizer* optimizer, size_t group,
+                                                    double lr, rille_error** error);
+/* The state by number of the parameter ("0.exp_avg", "0.step"), the tensors themselves. */
+RILLE_API rille_status rille_optimizer_state_dict(const rille_optimizer* optimizer,
+                                                  rille_tensors** out, rille_error** error);
+/* Copies. E_STATE for names or shapes that do not fit; then nothing has changed. */
+RILLE_API rille_status rille_optimizer_load_state_dict(rille_optimizer* optimizer,
+                                                       const rille_tensors* state,
+                                                       rille_error** error);
 
 /* ---- interpreters ---------------------------------------------------------------------------- */
 
@@ -267,8 +536,21 @@ RILLE_API rille_status rille_get(rille_interpreter* interpreter, const char* nam
 RILLE_API rille_status rille_bind(rille_interpreter* interpreter, const char* name,
                                   rille_callback callback, void* userdata, rille_destroy destroy,
                                   rille_error** error);
-/* From any thread; not for signal handlers. */
+/* From any thread or signal handler, of an interpreter that is there. */
 RILLE_API void rille_interrupt(rille_interpreter* interpreter);
+
+/* Since 1.1. Closes it now, while the handle stays: E_BUSY while a run is under way, from inside as
+ * well; afterwards it is E_CLOSED to use. */
+RILLE_API rille_status rille_interpreter_close(rille_interpreter* interpreter, rille_error** error);
+/* With what the script's `arg` and `...` are. */
+RILLE_API rille_status rille_run_string_with(rille_interpreter* interpreter, const char* code,
+                                             size_t size, const char* chunk,
+                                             const char* const* arguments, size_t count,
+                                             rille_error** error);
+/* With all results, which are the caller's to delete. */
+RILLE_API rille_status rille_call_results(rille_interpreter* interpreter, const char* name,
+                                          const rille_value* const* arguments, size_t count,
+                                          rille_results** results, rille_error** error);
 
 #ifdef __cplusplus
 }
