@@ -123,6 +123,10 @@ Result<Value> Interpreter::call_values(std::string_view name, const std::vector<
   });
 }
 
+// A signal handler may be in the middle of anything: one store, and nothing that locks or
+// allocates.
+static_assert(decltype(lua::Interpreter::stop_requested)::is_always_lock_free);
+
 void Interpreter::interrupt() noexcept {
   if (state_) lua::request_stop(state_->in);
 }

@@ -71,8 +71,9 @@ class RILLE_API Interpreter {
     return call_values(name, {Convert<std::decay_t<A>>::to(std::forward<A>(arguments))...});
   }
   Result<Value> call_values(std::string_view name, const std::vector<Value>& arguments);
-  /// From any thread: what runs stops with E_INTERRUPTED at the script's next instruction, after
-  /// the op it is in; where nothing runs, the next run does. Not for signal handlers.
+  /// From any thread or signal handler, of an interpreter that is there: what runs stops with
+  /// E_INTERRUPTED at the script's next instruction, after the op it is in; where nothing runs, the
+  /// next run does.
   void interrupt() noexcept;
 
   // ---- globals ----------------------------------------------------------------------------------
