@@ -2,6 +2,7 @@
 // module, and a sequence of modules, say what they do in a function.
 #include "core/fail.h"
 #include "interpreter/api/c_arguments.h"
+#include "interpreter/api/c_over_ops.h"
 #include "interpreter/api/inside.h"
 #include "interpreter/api/modules.h"
 #include "interpreter/api/schemas.h"
@@ -21,9 +22,11 @@ struct Open : Module {
 
 Module layer(const char* name, std::span<const Value> arguments, const Value& options) {
   const nn::LayerInfo* info = nn::find_layer(name);
-  if (!info)
-    throw v1::Error(v1::ErrorKind::argument, "E_ARG", fmt::format("there is no layer '{}'", name),
-                    "rille_layer_schemas lists them");
+  if (!info) {
+    Open m(name);
+    ModuleAccess::state(m)->forward = forward_over_op(name, arguments, options);
+    return m;
+  }
   return api::guarded(info->options.name, [&] {
     Arguments a(api::schema_of(info->options));
     fill(a, info->options, arguments, options);

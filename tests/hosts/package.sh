@@ -48,6 +48,7 @@ memory   2 7  (the script added 1)
 columns  70 90 110  (2 dims)
 error    E_ARG recipe:1: add takes two numbers
 limit    E_BUDGET
+learned  0 1 1 0  (4 parameters)
 END
 cmp printed host_by_pkg_config
 

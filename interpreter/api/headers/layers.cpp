@@ -4,6 +4,7 @@
 #include <map>
 
 #include "interpreter/api/headers/headers.h"
+#include "interpreter/api/modules_over_ops.h"
 
 namespace rille::headers {
 namespace {
@@ -63,91 +64,6 @@ std::string layer_class(const LayerSchema& l) {
   return out;
 }
 
-// A module over an op: its name here, and the op's. Its tensors are what forward takes, the rest is
-// said when it is made.
-struct OverOp {
-  std::string_view name, op;
-};
-constexpr OverOp kOverOps[] = {{"ReLU", "relu"},
-                               {"ReLU6", "relu6"},
-                               {"LeakyReLU", "leaky_relu"},
-                               {"ELU", "elu"},
-                               {"SELU", "selu"},
-                               {"CELU", "celu"},
-                               {"GELU", "gelu"},
-                               {"SiLU", "silu"},
-                               {"Mish", "mish"},
-                               {"Sigmoid", "sigmoid"},
-                               {"LogSigmoid", "logsigmoid"},
-                               {"Tanh", "tanh"},
-                               {"Softplus", "softplus"},
-                               {"Softsign", "softsign"},
-                               {"Softmax", "softmax"},
-                               {"Softmin", "softmin"},
-                               {"LogSoftmax", "log_softmax"},
-                               {"Hardswish", "hardswish"},
-                               {"Hardsigmoid", "hardsigmoid"},
-                               {"Hardtanh", "hardtanh"},
-                               {"Hardshrink", "hardshrink"},
-                               {"Softshrink", "softshrink"},
-                               {"Tanhshrink", "tanhshrink"},
-                               {"Threshold", "threshold"},
-                               {"GLU", "glu"},
-                               {"Dropout", "dropout"},
-                               {"Dropout1d", "dropout1d"},
-                               {"Dropout2d", "dropout2d"},
-                               {"Dropout3d", "dropout3d"},
-                               {"AlphaDropout", "alpha_dropout"},
-                               {"FeatureAlphaDropout", "feature_alpha_dropout"},
-                               {"MaxPool1d", "max_pool1d"},
-                               {"MaxPool2d", "max_pool2d"},
-                               {"MaxPool3d", "max_pool3d"},
-                               {"MaxUnpool1d", "max_unpool1d"},
-                               {"MaxUnpool2d", "max_unpool2d"},
-                               {"MaxUnpool3d", "max_unpool3d"},
-                               {"AvgPool1d", "avg_pool1d"},
-                               {"AvgPool2d", "avg_pool2d"},
-                               {"AvgPool3d", "avg_pool3d"},
-                               {"LPPool1d", "lp_pool1d"},
-                               {"LPPool2d", "lp_pool2d"},
-                               {"AdaptiveAvgPool1d", "adaptive_avg_pool1d"},
-                               {"AdaptiveAvgPool2d", "adaptive_avg_pool2d"},
-                               {"AdaptiveAvgPool3d", "adaptive_avg_pool3d"},
-                               {"AdaptiveMaxPool1d", "adaptive_max_pool1d"},
-                               {"AdaptiveMaxPool2d", "adaptive_max_pool2d"},
-                               {"AdaptiveMaxPool3d", "adaptive_max_pool3d"},
-                               {"LocalResponseNorm", "local_response_norm"},
-                               {"CosineSimilarity", "cosine_similarity"},
-                               {"PairwiseDistance", "pairwise_distance"},
-                               {"PixelShuffle", "pixel_shuffle"},
-                               {"PixelUnshuffle", "pixel_unshuffle"},
-                               {"ChannelShuffle", "channel_shuffle"},
-                               {"Upsample", "interpolate"},
-                               {"Unfold", "unfold2d"},
-                               {"Fold", "fold2d"},
-                               {"Flatten", "flatten"},
-                               {"Unflatten", "unflatten"},
-                               {"CrossEntropyLoss", "cross_entropy"},
-                               {"NLLLoss", "nll_loss"},
-                               {"MSELoss", "mse_loss"},
-                               {"L1Loss", "l1_loss"},
-                               {"SmoothL1Loss", "smooth_l1_loss"},
-                               {"HuberLoss", "huber_loss"},
-                               {"BCELoss", "bce_loss"},
-                               {"BCEWithLogitsLoss", "bce_with_logits_loss"},
-                               {"KLDivLoss", "kl_div"},
-                               {"HingeEmbeddingLoss", "hinge_embedding_loss"},
-                               {"MarginRankingLoss", "margin_ranking_loss"},
-                               {"TripletMarginLoss", "triplet_margin_loss"},
-                               {"CosineEmbeddingLoss", "cosine_embedding_loss"},
-                               {"CTCLoss", "ctc_loss"},
-                               {"MultiMarginLoss", "multi_margin_loss"},
-                               {"MultiLabelMarginLoss", "multilabel_margin_loss"},
-                               {"MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss"},
-                               {"PoissonNLLLoss", "poisson_nll_loss"},
-                               {"GaussianNLLLoss", "gaussian_nll_loss"},
-                               {"SoftMarginLoss", "soft_margin_loss"}};
-
 // What the class keeps between its making and its calls.
 struct Parts {
   std::string made_with, initialised, members, called_with, passed;
@@ -185,7 +101,7 @@ Parts parts_of(const OpSchema& op, const std::string& options) {
   return p;
 }
 
-std::string over_op(const OverOp& m, const OpSchema& op) {
+std::string over_op(const api::OverOp& m, const OpSchema& op) {
   const std::string options = has_options(op.fields) ? camel(op.name) + "Options" : "";
   const Parts p = parts_of(op, options);
   const bool single = p.made_with.find(',') == std::string::npos && !p.made_with.empty();
@@ -207,7 +123,7 @@ std::string layers_header() {
   for (const LayerSchema& l : layer_schemas()) out += layer_class(l);
   std::map<std::string_view, OpSchema> ops;
   for (OpSchema& op : op_schemas()) ops.emplace(op.name, std::move(op));
-  for (const OverOp& m : kOverOps) out += over_op(m, ops.at(m.op));
+  for (const api::OverOp& m : api::kOverOps) out += over_op(m, ops.at(m.op));
   out += kIdentity;
   return out + "}  // namespace rille::RILLE_V1::nn\n";
 }
