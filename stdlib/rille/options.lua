@@ -1,6 +1,8 @@
 -- Reads a trailing option table against a list of what is known: { { "lr", 0.001 }, { "seed" } }.
--- Returns a fresh table with the defaults filled in; an entry without a default is optional. An
--- entry's `type`, `doc` and `required` are for those who read the declaration (rille.annotations).
+-- Returns a fresh table with the defaults filled in; an entry without a default is optional unless
+-- it says `required = true`. An entry may hold a rule (rille.check); without a type in it a value
+-- must be of its default's. Its `doc` is for those who read the declaration (rille.annotations).
+local check = require "rille.check"
 local fail = require "rille.fail"
 
 local function show(value)
@@ -23,22 +25,29 @@ local function refuse(op, name, known)
   }
 end
 
-local articles = {
-  number = "a number", boolean = "a boolean", string = "a string", table = "a table",
-}
+local function rule_of(entry)
+  if entry.type or entry[2] == nil then return entry end
+  return setmetatable({ type = type(entry[2]) }, { __index = entry })
+end
 
 return function(op, given, known)
-  if given ~= nil and type(given) ~= "table" then fail.type(op, "options", "a table", given) end
-  local kinds, read = {}, {}
-  for _, entry in ipairs(known) do
-    kinds[entry[1]] = entry[2] == nil and "any" or type(entry[2])
-    read[entry[1]] = entry[2]
+  if given == nil then given = {} end
+  if type(given) ~= "table" then fail.type(op, "options", "a table", given) end
+  local names, read = {}, {}
+  for _, entry in ipairs(known) do names[entry[1]] = true end
+  for name in pairs(given) do
+    if not names[name] then refuse(op, tostring(name), known) end
   end
-  for name, value in pairs(given or {}) do
-    local kind = kinds[name]
-    if not kind then refuse(op, name, known) end
-    if kind ~= "any" and type(value) ~= kind then fail.type(op, name, articles[kind], value) end
-    read[name] = value
+  for _, entry in ipairs(known) do
+    local name = entry[1]
+    local value = given[name]
+    if value ~= nil then
+      read[name] = check(op, name, value, rule_of(entry))
+    elseif entry.required then
+      fail.argument(op, "'%s' is missing", name)
+    else
+      read[name] = entry[2]
+    end
   end
   return read
 end

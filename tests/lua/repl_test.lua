@@ -299,7 +299,7 @@ rille.optim.lr.Cosine(optimizer, { steps, min_lr = 0.0, periodic = false })
 Down to min_lr along half a cosine.
 
   optimizer      rille.optim.Optimizer (required)
-  steps          how many steps it takes: integer (required)
+  steps          how many steps it takes: number (required)
   min_lr         the lowest rate: number (default 0.0)
   periodic       rises again after its steps: boolean (default false)
 

@@ -1,7 +1,10 @@
 -- Averages of a model's parameters: optim.EMA (exponential) and optim.SWA (equal weights).
 local rille = require "rille"
+local native = require "rille.native"
+local check = require "rille.check"
 local fail = require "rille.fail"
 local lasting = require "rille.scope".lasting
+local is_module = require "rille.nn.module".is_module
 local read_options = require "rille.options"
 
 local Average = { __name = "Average" }
@@ -10,9 +13,7 @@ Average.__index = Average
 local function make(name, model, options)
   local self = setmetatable({ name = name, model = model, count = 0, average = {} }, Average)
   self.options = options
-  if type(model) ~= "table" or not model.named_parameters then
-    fail.type(name, "model", "a module", model)
-  end
+  if not is_module(model) then fail.type(name, "model", "a module", model) end
   for key, p in model:named_parameters() do self.average[key] = p:detach():clone() end
   return self
 end
@@ -53,12 +54,28 @@ function Average:state_dict()
   return { count = self.count, average = self.average }
 end
 
+local function check_state(self, state)
+  local op = self.name .. ".load_state_dict"
+  check(op, "state", state, { type = "table" })
+  check(op, "state.count", state.count, { type = "integer", min = 0 })
+  check(op, "state.average", state.average, { type = "table" })
+  for key, own in pairs(self.average) do
+    local value = state.average[key]
+    if not native.is_tensor(value) then fail.state(op, "the state has no '%s'", key) end
+    local given, wanted = table.concat(value:shape(), ", "), table.concat(own:shape(), ", ")
+    if given ~= wanted then
+      fail.state(op, "'%s' of the state is [%s], the parameter [%s]", key, given, wanted)
+    end
+  end
+end
+
 local function load(self, state)
   self.count = state.count
-  for key, value in pairs(state.average) do self.average[key] = value:clone() end
+  for key in pairs(self.average) do self.average[key] = state.average[key]:clone() end
 end
 
 function Average:load_state_dict(state)
+  check_state(self, state)
   lasting(load, self, state)
 end
 
@@ -67,7 +84,7 @@ return {
   --: model: rille.nn.Module -> table
   EMA = function(model, options)
     local o = read_options("EMA", options, {
-      { "decay", 0.999, doc = "the part of the average that stays" },
+      { "decay", 0.999, min = 0, max = 1, doc = "the part of the average that stays" },
       { "warmup", true, doc = "less of it stays at the start" },
     })
     return lasting(make, "EMA", model, o)

@@ -3,20 +3,26 @@
 -- strong Wolfe line search (algorithms 3.5 and 3.6). step(closure) needs the closure, which runs
 -- backward and returns the loss.
 local rille = require "rille"
+local native = require "rille.native"
+local check = require "rille.check"
 local fail = require "rille.fail"
 local lasting = require "rille.scope".lasting
+local list_of = require "rille.nn.parameter_list"
 local read_options = require "rille.options"
 
 local LBFGS = { __name = "LBFGS" }
 LBFGS.__index = LBFGS
 
 local known = {
-  { "lr", 1.0, doc = "the first step, and each without a search" },
-  { "max_iter", 20, doc = "directions a step" },
-  { "max_eval", type = "integer", doc = "runs of the closure a step; max_iter * 5 // 4 without" },
-  { "tolerance_grad", 1e-7, doc = "no gradient above it: done" },
-  { "tolerance_change", 1e-9, doc = "no change above it: done" },
-  { "history_size", 100, doc = "changes of the gradient that are kept" },
+  { "lr", 1.0, min = 0, doc = "the first step, and each without a search" },
+  { "max_iter", 20, type = "integer", min = 0, doc = "directions a step" },
+  {
+    "max_eval", type = "integer", min = 1,
+    doc = "runs of the closure a step; max_iter * 5 // 4 without",
+  },
+  { "tolerance_grad", 1e-7, min = 0, doc = "no gradient above it: done" },
+  { "tolerance_change", 1e-9, min = 0, doc = "no change above it: done" },
+  { "history_size", 100, type = "integer", min = 0, doc = "changes of the gradient that are kept" },
   { "line_search", type = '"strong_wolfe"', doc = "the search along a direction" },
 }
 
@@ -25,9 +31,8 @@ local known = {
 --: params: rille.Tensor[] -> rille.optim.Optimizer
 function LBFGS.new(params, options)
   local o = read_options("LBFGS", options, known)
-  if o.line_search and o.line_search ~= "strong_wolfe" then
-    fail.argument("LBFGS", "'line_search' must be 'strong_wolfe', got '%s'", o.line_search)
-  end
+  params = list_of("LBFGS", params)
+  if #params == 0 then fail.argument("LBFGS", "the list of parameters is empty") end
   local group = { params = params, lr = o.lr }
   o.max_eval = o.max_eval or o.max_iter * 5 // 4
   return setmetatable({
@@ -172,7 +177,7 @@ local function iterate(self, evaluate, loss, grad)
 end
 
 local function step(self, closure)
-  if not closure then fail.argument("LBFGS", "step needs a closure") end
+  check("LBFGS.step", "closure", closure, { type = "fun" })
   local o, evaluations = self.options, 0
   local function evaluate()
     evaluations = evaluations + 1
@@ -202,7 +207,22 @@ function LBFGS:state_dict()
   return { kind = "LBFGS", step_count = self.step_count, s = self.state.s, y = self.state.y }
 end
 
+local function check_state(dict)
+  local op = "LBFGS.load_state_dict"
+  check(op, "state", dict, { type = "table" })
+  if dict.kind ~= "LBFGS" then
+    fail.state(op, "the state is of %s", native.shown(tostring(dict.kind)))
+  end
+  for _, name in ipairs { "s", "y" } do
+    if type(dict[name]) ~= "table" then fail.state(op, "the state has no '%s'", name) end
+    list_of(op, dict[name])
+  end
+  if #dict.s ~= #dict.y then fail.state(op, "'s' and 'y' differ in length") end
+  check(op, "state.step_count", dict.step_count, { type = "integer", min = 0 })
+end
+
 function LBFGS:load_state_dict(dict)
+  check_state(dict)
   self.step_count, self.state = dict.step_count, { s = dict.s, y = dict.y }
 end
 

@@ -8,8 +8,10 @@ local curves = require "rille.optim.curves"
 --: ...: rille.optim.lr.Schedule -> rille.optim.lr.Schedule
 local function chain(...)
   local parts = { ... }
-  if #parts < 2 then fail.argument("chain", "needs two schedules or more, got %d", #parts) end
-  for i, part in ipairs(parts) do
+  local count = select("#", ...)
+  if count < 2 then fail.argument("chain", "needs two schedules or more, got %d", count) end
+  for i = 1, count do
+    local part = parts[i]
     if getmetatable(part) ~= Schedule then fail.type("chain", "#" .. i, "a schedule", part) end
     if part.optimizer ~= parts[1].optimizer then
       fail.argument("chain", "#%d is of another optimizer", i)
@@ -45,12 +47,12 @@ local lr = { chain = chain, Plateau = require "rille.optim.plateau".new }
 
 for name, curve in pairs(curves) do
   lr[name] = function(optimizer, options)
+    if type(optimizer) ~= "table" or type(optimizer.groups) ~= "table" then
+      fail.type(name, "optimizer", "an optimizer", optimizer)
+    end
     if name == "Lambda" and type(options) == "function" then options = { factor = options } end
     local read = read_options(name, options, curve.options)
-    for _, option in ipairs(curve.options) do
-      local missing = option.required and read[option[1]] == nil
-      if missing then fail.argument(name, "'%s' is missing", option[1]) end
-    end
+    if curve.check then curve.check(read) end
     return Schedule.new(name, curve, optimizer, read)
   end
 end

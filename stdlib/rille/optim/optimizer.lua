@@ -5,9 +5,13 @@ local rille = require "rille"
 local native = require "rille.native"
 local common = require "rille.optim.common"
 local fail = require "rille.fail"
+local check = require "rille.check"
 local parameter = require "rille.parameter"
 local read_options = require "rille.options"
+local saved_state = require "rille.optim.saved"
 local scopes = require "rille.scope"
+
+local is_module = require "rille.nn.module".is_module
 
 local Optimizer = {}
 
@@ -19,7 +23,11 @@ local function check_ranges(op, group)
       fail.argument(op, "'%s' must not be negative, got %s", name, tostring(value))
     end
   end
+  if group.betas and #group.betas ~= 2 then
+    fail.argument(op, "'betas' must be two numbers, got %d", #group.betas)
+  end
   for i, beta in ipairs(group.betas or {}) do
+    check(op, ("betas[%d]"):format(i), beta, { type = "number" })
     local fits = beta >= 0 and beta < 1
     if not fits then
       fail.argument(op, "beta %d must be in [0, 1), got %s", i, tostring(beta))
@@ -37,6 +45,12 @@ function Optimizer.new(name, kind, params, options)
   self.defaults = read_options(name, options, self.known)
   if type(params) ~= "table" then
     fail.type(name, "params", "a list of tensors or groups", params)
+  elseif is_module(params) then
+    fail.raise {
+      kind = "argument", code = "E_TYPE", op = name,
+      message = "'params' must be a list of tensors or groups, got a module",
+      hint = name .. " takes model:parameters()",
+    }
   elseif #params == 0 then
     fail.argument(name, "the list of parameters is empty")
   end
@@ -69,6 +83,12 @@ function Optimizer:add_group(group)
   own.params = {}
   for i, t in ipairs(list) do
     if not native.is_tensor(t) then fail.type(self.name, "params[" .. i .. "]", "a tensor", t) end
+    if not t.dtype:match "^b?f" then
+      fail.raise {
+        kind = "dtype", code = "E_DTYPE", op = self.name,
+        message = ("params[%d] must be of a floating dtype, got %s"):format(i, t.dtype),
+      }
+    end
     if not t.is_leaf then fail.argument(self.name, "params[%d] is no leaf: it was computed", i) end
     if self.held[t] then fail.argument(self.name, "params[%d] is there twice", i) end
     self.held[t] = true
@@ -80,9 +100,10 @@ end
 
 -- Gradients are taken away, or filled with zeros.
 function Optimizer:zero_grad(options)
-  local keep = not read_options("zero_grad", options, {
+  local o = options ~= nil and read_options("zero_grad", options, {
     { "set_to_none", true, doc = "false: they become zeros" },
-  }).set_to_none
+  })
+  local keep = o and not o.set_to_none
   for _, group in ipairs(self.groups) do
     for _, t in ipairs(group.params) do
       if not keep then
@@ -139,6 +160,7 @@ end
 --: closure?: fun(): rille.Tensor -> rille.Tensor?
 function Optimizer:step(closure)
   local loss
+  if closure ~= nil then check(self.name .. ".step", "closure", closure, { type = "fun" }) end
   if closure then loss = rille.enable_grad(closure) end
   local _ <close> = rille.no_grad()
   local _ <close> = scopes.scope() -- what looks at a gradient holds its memory
@@ -195,11 +217,7 @@ end
 --: dict: table
 function Optimizer:load_state_dict(dict)
   local op = self.name .. ".load_state_dict"
-  if dict.kind ~= self.name then
-    fail.state(op, "the state is of %s", native.shown(tostring(dict.kind)))
-  elseif #dict.groups ~= #self.groups then
-    fail.state(op, "the state has %d groups, this optimizer %d", #dict.groups, #self.groups)
-  end
+  saved_state.check_outline(self, op, dict)
   local by_key, unknown = {}, {}
   for _, entry in ipairs(keyed(self)) do by_key[entry[1]] = entry[2] end
   for key in pairs(dict.state) do
@@ -209,6 +227,7 @@ function Optimizer:load_state_dict(dict)
   if unknown[1] then
     fail.state(op, "state of unknown parameters: %s", table.concat(unknown, ", "))
   end
+  saved_state.check_parts(self, op, dict, by_key)
   local state = {}
   for key, saved in pairs(dict.state) do
     local t, copy = by_key[key], {}

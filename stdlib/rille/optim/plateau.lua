@@ -1,4 +1,6 @@
 -- Lowers the rate when a metric has stopped improving: schedule:step(metric).
+local native = require "rille.native"
+local check = require "rille.check"
 local fail = require "rille.fail"
 local read_options = require "rille.options"
 
@@ -7,23 +9,23 @@ Plateau.__index = Plateau
 
 local known = {
   { "mode", "min", type = '"min"|"max"', doc = "whether less is better or more" },
-  { "factor", 0.1, doc = "what the rate is lowered by" },
-  { "patience", 10, doc = "steps without a better metric that are borne" },
-  { "threshold", 1e-4, doc = "how much better counts" },
+  { "factor", 0.1, min = 0, below = 1, doc = "what the rate is lowered by" },
+  { "patience", 10, min = 0, doc = "steps without a better metric that are borne" },
+  { "threshold", 1e-4, min = 0, doc = "how much better counts" },
   { "threshold_mode", "rel", type = '"rel"|"abs"', doc = "as a part of the best, or as it is" },
-  { "cooldown", 0, doc = "steps after a change that count for nothing" },
-  { "min_lr", 0.0, doc = "the lowest rate" }, { "eps", 1e-8, doc = "a lesser change is not made" },
+  { "cooldown", 0, min = 0, doc = "steps after a change that count for nothing" },
+  { "min_lr", 0.0, min = 0, doc = "the lowest rate" },
+  { "eps", 1e-8, min = 0, doc = "a lesser change is not made" },
 }
 
 -- Lowers the rate when a metric has stopped improving: schedule:step(metric).
 --: optimizer: rille.optim.Optimizer -> rille.optim.lr.Schedule
 local function new(optimizer, options)
+  if type(optimizer) ~= "table" or type(optimizer.groups) ~= "table" then
+    fail.type("Plateau", "optimizer", "an optimizer", optimizer)
+  end
   local self = setmetatable({ name = "Plateau", optimizer = optimizer }, Plateau)
   self.options = read_options("Plateau", options, known)
-  if self.options.mode ~= "min" and self.options.mode ~= "max" then
-    fail.argument("Plateau", "'mode' must be 'min' or 'max', got '%s'", self.options.mode)
-  end
-  if self.options.factor >= 1 then fail.argument("Plateau", "'factor' must be below 1") end
   self.best = self.options.mode == "min" and math.huge or -math.huge
   self.bad, self.resting = 0, 0
   return self
@@ -42,7 +44,8 @@ end
 
 -- Returns whether the rate was lowered.
 function Plateau:step(metric)
-  if type(metric) ~= "number" then metric = metric:item() end
+  if native.is_tensor(metric) then metric = metric:item() end
+  check("Plateau.step", "metric", metric, { type = "number" })
   if better(self, metric) then
     self.best, self.bad = metric, 0
   else
@@ -68,6 +71,11 @@ function Plateau:state_dict()
 end
 
 function Plateau:load_state_dict(state)
+  local op = "Plateau.load_state_dict"
+  check(op, "state", state, { type = "table" })
+  check(op, "state.best", state.best, { type = "number" })
+  check(op, "state.bad", state.bad, { type = "integer", min = 0 })
+  check(op, "state.resting", state.resting, { type = "number", min = 0 })
   self.best, self.bad, self.resting = state.best, state.bad, state.resting
 end
 

@@ -1,6 +1,6 @@
 -- A curve tied to an optimizer. The rate is a pure function of the step, so a schedule's state is
 -- one number and resuming can't drift.
-local fail = require "rille.fail"
+local check = require "rille.check"
 
 local Schedule = { __name = "Schedule" }
 Schedule.__index = Schedule
@@ -24,9 +24,6 @@ local function write(self)
 end
 
 function Schedule.new(name, curve, optimizer, options)
-  if type(optimizer) ~= "table" or not optimizer.groups then
-    fail.type(name, "optimizer", "an optimizer", optimizer)
-  end
   local self = setmetatable({ name = name, curve = curve, options = options }, Schedule)
   self.optimizer = optimizer
   self.count, self.seen, self.bases = 0, optimizer.step_count, {}
@@ -51,6 +48,9 @@ end
 -- The rate of the first group (or of another) at a step, counted from 0.
 --: step: integer, group?: integer -> number
 function Schedule:at(step, group)
+  local op = self.name .. ".at"
+  check(op, "step", step, { type = "number", min = 0 })
+  check(op, "group", group or 1, { type = "integer", min = 1, max = #self.bases })
   return (self.curve.rate(self.options, step, self.bases[group or 1]))
 end
 
@@ -69,6 +69,9 @@ end
 
 --: state: table
 function Schedule:load_state_dict(state)
+  local op = self.name .. ".load_state_dict"
+  check(op, "state", state, { type = "table" })
+  check(op, "state.step", state.step, { type = "integer", min = 0 })
   self.count, self.seen = state.step, self.optimizer.step_count
   write(self)
 end
