@@ -2,12 +2,52 @@
 -- the options that may be given by position (the rest sit in the trailing table), `training` where
 -- the op asks for the mode, `presets` of options.
 local rille = require "rille"
+local native = require "rille.native"
+local check = require "rille.check"
 local fail = require "rille.fail"
 local module = require "rille.nn.module"
 
 local function show(value)
   if type(value) == "table" then return "{" .. table.concat(value, ", ") .. "}" end
   return tostring(value)
+end
+
+-- What the ops of these modules say of their options, by name; read when one is first needed.
+local fields = {}
+
+local function fields_of(op)
+  if not fields[op] then
+    for _, told in ipairs(native.schema().ops) do
+      if fields[told.name] == false then fields[told.name] = told.fields end
+    end
+  end
+  return fields[op]
+end
+
+local function is_option(class, field)
+  local fed = field.required and field.type:find("rille.Tensor", 1, true)
+  return not fed and not (class.follows_mode and field.name == "training")
+end
+
+-- Options are refused where the module is made, not where it is first called.
+local function check_options(self, options)
+  local names, known = {}, {}
+  for _, field in ipairs(fields_of(self.op)) do
+    if is_option(self, field) then
+      names[#names + 1], known[field.name] = field.name, field
+    end
+  end
+  for name in pairs(options) do
+    if not known[name] then fail.unknown(self.__name, "option", tostring(name), names) end
+  end
+  for _, name in ipairs(names) do
+    local field = known[name]
+    if options[name] ~= nil then
+      check(self.__name, name, options[name], { type = field.type })
+    elseif field.required and self.by_place[name] then
+      fail.argument(self.__name, "'%s' is missing", name)
+    end
+  end
 end
 
 local Stateless = module.define "Stateless"
@@ -27,6 +67,7 @@ function Stateless:init(...)
   for name, value in pairs(self.presets) do
     if options[name] == nil then options[name] = value end
   end
+  if #names > 0 or next(options) ~= nil then check_options(self, options) end
   self.options = options
 end
 
@@ -56,7 +97,9 @@ return function(lines)
   for name, line in pairs(lines) do
     local class = module.define(name, Stateless)
     class.op, class.follows_mode, class.presets = line[1], line.training, line.presets or {}
-    class.positional = table.move(line, 2, #line, 1, {})
+    class.positional, class.by_place = table.move(line, 2, #line, 1, {}), {}
+    for _, option in ipairs(class.positional) do class.by_place[option] = true end
+    fields[class.op] = fields[class.op] or false
     classes[name] = class
   end
   return classes

@@ -1,11 +1,22 @@
 -- nn.utils.weight_norm and spectral_norm: a layer's weight computed from other parameters before
 -- each call.
 local rille = require "rille"
+local native = require "rille.native"
+local fail = require "rille.fail"
+local is_module = require "rille.nn.module".is_module
 local parameter = require "rille.parameter"
 local read_options = require "rille.options"
 require "rille.nn.hooks"
 
 local reparametrize = {}
+
+-- The weight of that name.
+local function weight_of(op, module, name)
+  if not is_module(module) then fail.type(op, "module", "a module", module) end
+  local w = module[name]
+  if not native.is_tensor(w) then fail.argument(op, "the module has no weight '%s'", name) end
+  return w
+end
 
 -- Norm over all dims but `dim`, kept as dims of size 1; over everything for dim 0.
 local function norm_except(v, dim)
@@ -20,8 +31,9 @@ end
 -- weight = g v / |v|: `weight_g` and `weight_v` take the place of the parameter. dim 0 is one norm
 -- for all.
 function reparametrize.weight_norm(module, options)
-  local o = read_options("weight_norm", options, { { "name", "weight" }, { "dim", 1 } })
-  local w = module[o.name]
+  local o = read_options("weight_norm", options,
+    { { "name", "weight" }, { "dim", 1, type = "integer", min = 0 } })
+  local w = weight_of("weight_norm", module, o.name)
   module[o.name] = nil
   module[o.name .. "_g"] = parameter.new(norm_except(w:detach(), o.dim))
   module[o.name .. "_v"] = parameter.new(w:detach())
@@ -42,8 +54,9 @@ end
 -- call.
 function reparametrize.spectral_norm(module, options)
   local o = read_options("spectral_norm", options,
-    { { "name", "weight" }, { "iterations", 1 }, { "eps", 1e-12 }, { "dim", 1 } })
-  local w = module[o.name]
+    { { "name", "weight" }, { "iterations", 1, type = "integer", min = 0 },
+      { "eps", 1e-12, min = 0 }, { "dim", 1, type = "integer", min = 1 } })
+  local w = weight_of("spectral_norm", module, o.name)
   local function matrix(t)
     local first = o.dim == 1 and t or t:transpose(1, o.dim)
     return first:reshape(first:size(1), -1)

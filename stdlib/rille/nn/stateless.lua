@@ -1,5 +1,6 @@
 -- Modules without parameters that work on values: activations, dropout, pooling, similarities.
 local rille = require "rille"
+local check = require "rille.check"
 local module = require "rille.nn.module"
 local over_ops = require "rille.nn.over_ops"
 
@@ -76,7 +77,8 @@ local RReLU = module.define "RReLU"
 
 --: lower?: number, upper?: number
 function RReLU:init(lower, upper)
-  self.lower, self.upper = lower or 1 / 8, upper or 1 / 3
+  self.lower = check("RReLU", "lower", lower or 1 / 8, { type = "number" })
+  self.upper = check("RReLU", "upper", upper or 1 / 3, { type = "number", min = self.lower })
 end
 
 --: x: rille.Tensor -> rille.Tensor

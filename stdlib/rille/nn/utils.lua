@@ -1,17 +1,19 @@
 -- Work on lists of parameters: clipping gradients, and parameters as one vector.
 local rille = require "rille"
 local native = require "rille.native"
+local check = require "rille.check"
 local fail = require "rille.fail"
 local read_only = require "rille.read_only"
 local scope = require "rille.scope".scope
 local read_options = require "rille.options"
+local list_of = require "rille.nn.parameter_list"
 
 local utils = {}
 
 -- For use in a scope: what looks at a gradient holds its memory, zero_grad or not.
-local function gradients(params)
+local function gradients(op, params)
   local list = {}
-  for _, t in ipairs(native.is_tensor(params) and { params } or params) do
+  for _, t in ipairs(list_of(op, params)) do
     local grad = t.grad
     if grad then list[#list + 1] = grad end
   end
@@ -19,18 +21,19 @@ local function gradients(params)
 end
 
 local clip_options = {
-  { "p", 2, doc = "of the norm" },
+  { "p", 2, min = 0, doc = "of the norm" },
   { "error_if_nonfinite", false, doc = "an error where the norm is not finite" },
 }
+local bound = { type = "number", min = 0 }
 
 -- Scales all gradients by min(1, max / (norm + 1e-6)) and returns the norm of before, a tensor. A
 -- norm that is not finite leaves the gradients as they are.
 --: params: rille.Tensor|rille.Tensor[], max: number -> rille.Tensor
 function utils.clip_grad_norm_(params, max, options)
   options = read_options("clip_grad_norm_", options, clip_options)
-  if type(max) ~= "number" then fail.type("clip_grad_norm_", "max", "a number", max) end
+  check("clip_grad_norm_", "max", max, bound)
   local looks <close> = scope()
-  local grads = gradients(params)
+  local grads = gradients("clip_grad_norm_", params)
   if #grads == 0 then return looks:keep(rille.tensor(0.0)) end
   local norm = looks:keep(native.clip_norm(grads, max, options.p))
   if options.error_if_nonfinite and not norm:isfinite():item() then
@@ -42,22 +45,34 @@ end
 -- Clamps all gradients to -max .. max.
 --: params: rille.Tensor|rille.Tensor[], max: number
 function utils.clip_grad_value_(params, max)
+  check("clip_grad_value_", "max", max, bound)
   local _ <close> = rille.no_grad()
   local _ <close> = scope()
-  for _, grad in ipairs(gradients(params)) do grad:clamp_(-max, max) end
+  for _, grad in ipairs(gradients("clip_grad_value_", params)) do grad:clamp_(-max, max) end
 end
 
 -- All values in one row.
 --: params: rille.Tensor[] -> rille.Tensor
 function utils.parameters_to_vector(params)
   local flat = {}
-  for i, t in ipairs(params) do flat[i] = t:flatten() end
+  for i, t in ipairs(list_of("parameters_to_vector", params)) do flat[i] = t:flatten() end
   return rille.cat(flat, 1)
 end
 
 -- Such a row back into the parameters.
 --: vector: rille.Tensor, params: rille.Tensor[]
 function utils.vector_to_parameters(vector, params)
+  local op, wanted = "vector_to_parameters", 0
+  if not native.is_tensor(vector) then fail.type(op, "vector", "a tensor", vector) end
+  params = list_of(op, params)
+  for _, t in ipairs(params) do wanted = wanted + t:numel() end
+  if vector:dim() ~= 1 or vector:numel() ~= wanted then
+    fail.raise {
+      kind = "shape", code = "E_SHAPE", op = op,
+      message = ("needs a vector of %d values, got [%s]"):format(
+        wanted, table.concat(vector:shape(), ", ")),
+    }
+  end
   local _ <close> = rille.no_grad()
   local first = 1
   for _, t in ipairs(params) do
