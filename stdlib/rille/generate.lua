@@ -6,22 +6,46 @@ local fail = require "rille.fail"
 local read_options = require "rille.options"
 
 local known = {
-  { "tokens", type = "integer", required = true, doc = "how many to sample" },
-  { "context", type = "integer", doc = "the most ids that the model sees" },
-  { "temperature", 1.0, doc = "0: always the likeliest" },
-  { "top_k", type = "integer", doc = "of the k likeliest only" },
-  { "start", type = "rille.Tensor|integer[]|integer", doc = "what stands before; else one id 0" },
+  { "tokens", type = "integer", required = true, min = 0, doc = "how many to sample" },
+  { "context", type = "integer", min = 1, doc = "the most ids that the model sees" },
+  { "temperature", 1.0, min = 0, doc = "0: always the likeliest" },
+  { "top_k", type = "integer", min = 1, doc = "of the k likeliest only" },
+  { "start", type = "integer|integer[]|rille.Tensor", doc = "what stands before; else one id 0" },
   { "seed", type = "integer", doc = "of the draws; the run's without" },
 }
+
+local function check_model(model)
+  local meta = getmetatable(model)
+  if type(model) == "function" or type(meta) == "table" and rawget(meta, "__call") then return end
+  fail.type("generate", "model", "a module or a function", model)
+end
 
 -- The start as [batch, time]; one id 0 where nothing is given.
 local function beginning(start, device)
   if start == nil then return rille.zeros(1, 1, { dtype = "i64", device = device }), true end
   if type(start) == "number" then start = { start } end
+  if type(start) ~= "table" and not native.is_tensor(start) then
+    fail.type("generate", "start", "an id, a list of ids or a tensor", start)
+  end
   local ids = native.is_tensor(start) and start or rille.tensor(start, { dtype = "i64" })
   ids = ids:to(device):to("i64")
-  if ids:dim() == 1 then return ids:unsqueeze(1), true end
-  return ids, false
+  local dims = ids:dim()
+  if dims < 1 or dims > 2 or ids:numel() == 0 then
+    fail.raise {
+      kind = "shape", code = "E_SHAPE", op = "generate",
+      message = ("'start' must be [time] or [batch, time] with an id or more, got [%s]"):format(
+        table.concat(ids:shape(), ", ")),
+    }
+  end
+  return dims == 1 and ids:unsqueeze(1) or ids, dims == 1
+end
+
+local function logits_of(model, ids)
+  local logits = model(ids)
+  if not native.is_tensor(logits) or logits:dim() ~= 3 then
+    fail.type("generate", "model(ids)", "a tensor [batch, time, vocab]", logits)
+  end
+  return logits:select(2, -1)
 end
 
 -- The next id of each row from logits [batch, vocab].
@@ -40,7 +64,7 @@ end
 --: model: rille.nn.Module|(fun(ids: rille.Tensor): rille.Tensor) -> rille.Tensor
 return function(model, options)
   local o = read_options("generate", options, known)
-  if not o.tokens then fail.argument("generate", "'tokens' is missing") end
+  check_model(model)
   local device = type(model) == "table" and model.device or rille.default_device()
   local ids, single = beginning(o.start, device)
   local generator = o.seed and rille.generator(o.seed, { device = device }) or nil
@@ -58,8 +82,7 @@ return function(model, options)
     if o.context and time > o.context then
       seen = ids:narrow(2, time - o.context + 1, o.context)
     end
-    local logits = model(seen)
-    ids = rille.cat({ ids, choose(logits:select(2, -1), o, generator) }, 2)
+    ids = rille.cat({ ids, choose(logits_of(model, seen), o, generator) }, 2)
   end
   return single and ids:squeeze(1) or ids
 end

@@ -34,6 +34,24 @@ local function numbers(list)
   return rille.tensor(list, { dtype = dtype })
 end
 
+local function kind_of(value)
+  return native.is_tensor(value) and "tensor" or type(value)
+end
+
+-- Items of two kinds make no batch, nor do those that are not there.
+local function check_kinds(list, positions, path)
+  local wanted = kind_of(list[1])
+  for i = 1, math.max(#list, positions and #positions or 0) do
+    local item = list[i]
+    if item == nil then
+      fail.argument("collate", "can't make a batch of nil%s (item %d)", path, positions[i])
+    elseif kind_of(item) ~= wanted then
+      fail.argument("collate", "items %d and %d differ in kind%s: %s and %s", positions[1],
+        positions[i], path, wanted, kind_of(item))
+    end
+  end
+end
+
 local function fields(list, positions, path, pad)
   local batch = {}
   for key in pairs(list[1]) do
@@ -50,6 +68,7 @@ end
 -- `pad`, where given, is a function that makes a list of tensors stackable.
 function collate(list, positions, path, pad)
   local first, kind = list[1], type(list[1])
+  check_kinds(list, positions, path)
   if native.is_tensor(first) then
     return stack(pad and pad(list) or list, positions, path)
   elseif kind == "number" then
@@ -93,7 +112,8 @@ end
 --: -> fun(items: any[]): any
 local function pad_collate(options)
   local o = read_options("pad_collate", options, {
-    { "pad", 0, doc = "the value" }, { "multiple_of", 1, doc = "sizes are rounded up to it" },
+    { "pad", 0, doc = "the value" },
+    { "multiple_of", 1, type = "integer", min = 1, doc = "sizes are rounded up to it" },
   })
   local function pad(list) return padded(list, o) end
   return function(items, positions)

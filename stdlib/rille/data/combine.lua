@@ -1,10 +1,15 @@
 -- data.map(set, f): items passed through a function; data.concat(a, b, ...): datasets one after
 -- another.
+local check = require "rille.check"
+local check_set = require "rille.data.check_set"
+
 local Map = { __name = "data.map" }
 
 -- A dataset whose items go through a function.
 --: set: rille.data.Set, f: fun(item: any): any -> rille.data.Set
 function Map.new(set, f)
+  check_set("map", "set", set)
+  check("map", "f", f, { type = "fun" })
   return setmetatable({ set = set, f = f }, Map)
 end
 
@@ -23,7 +28,7 @@ local Concat = { __name = "data.concat" }
 --: ...: rille.data.Set -> rille.data.Set
 function Concat.new(...)
   local sets, count = { ... }, 0
-  for _, set in ipairs(sets) do count = count + #set end
+  for i = 1, select("#", ...) do count = count + #check_set("concat", "#" .. i, sets[i]) end
   return setmetatable({ sets = sets, count = count }, Concat)
 end
 

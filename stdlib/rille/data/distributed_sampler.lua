@@ -20,7 +20,7 @@ local known = {
   { "drop_last", false, doc = "items that don't fill a round are left out, not repeated" },
   { "mode", "train", type = '"train"|"eval"', doc = "eval gives each item to one rank only" },
   { "rank", type = "integer", doc = "of this process, from 0" },
-  { "world_size", type = "integer", doc = "how many there are" },
+  { "world_size", type = "integer", min = 1, doc = "how many there are" },
 }
 
 -- Each rank's share of a dataset.
@@ -35,10 +35,7 @@ function DistributedSampler.new(set, options)
       message = ("rank %d is outside a world of %d"):format(rank, world),
     }
   end
-  if o.mode ~= "train" and o.mode ~= "eval" then
-    fail.argument("DistributedSampler", "'mode' must be 'train' or 'eval', got '%s'", o.mode)
-  end
-  local n = samplers.size_of(set)
+  local n = samplers.size_of("DistributedSampler", set)
   local count = (n + world - 1) // world
   if o.drop_last then count = n // world end
   if o.mode == "eval" then count = math.max(0, (n - rank + world - 1) // world) end
@@ -49,7 +46,7 @@ end
 
 -- The order that all ranks share is seeded by seed + epoch.
 function DistributedSampler:iter(epoch)
-  epoch = epoch or self.epoch
+  epoch = self:epoch_of(epoch)
   local order = self.shuffle and random.permutation(self.seed + epoch, 0, self.size)
   local i = 0
   return function()

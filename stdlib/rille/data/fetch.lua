@@ -1,20 +1,30 @@
 -- Turns positions into a batch; the same code in the main state and in workers, so that batches
 -- don't depend on the number of workers. Random draws of an item come from a stream keyed by
 -- (seed, epoch, position).
+local fail = require "rille.fail"
 local collate = require "rille.data.collate"
 local random = require "rille.data.random"
 local random_state = require "rille.random_state"
 
-local function transformed(item, transform)
+local function transformed(item, transform, position)
   if type(transform) == "function" then return transform(item) end
-  for name, f in pairs(transform) do item[name] = f(item[name]) end
+  if type(item) ~= "table" then
+    fail.argument("Loader", "'transform' goes by field, but item %d is a %s", position, type(item))
+  end
+  for name, f in pairs(transform) do
+    local value = item[name]
+    if value == nil then
+      fail.argument("Loader", "item %d has no field '%s' to transform", position, tostring(name))
+    end
+    item[name] = f(value)
+  end
   return item
 end
 
 local function item_at(plan, position, epoch)
   random_state.seed(random.bits(plan.seed, epoch, position))
   local item = plan.set[position]
-  if plan.transform then item = transformed(item, plan.transform) end
+  if plan.transform then item = transformed(item, plan.transform, position) end
   return item
 end
 

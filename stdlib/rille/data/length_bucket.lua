@@ -11,12 +11,16 @@ local samplers = require "rille.data.samplers"
 local LengthBucket = samplers.define "data.LengthBucket"
 
 local known = {
-  { "batch", type = "integer", doc = "items a batch" },
-  { "tokens", type = "integer", doc = "the most that the longest length times the count may be" },
-  { "window", 50, doc = "batches whose items are sorted together" },
+  { "batch", type = "integer", min = 1, doc = "items a batch" },
+  {
+    "tokens", type = "number", above = 0,
+    doc = "the most that the longest length times the count may be",
+  },
+  { "window", 50, type = "integer", min = 1, doc = "batches whose items are sorted together" },
   { "shuffle", true, doc = "in random order" },
   { "seed", type = "integer", doc = "of its order; the run's without" },
-  { "rank", 0, doc = "of this process, from 0" }, { "world_size", 1, doc = "how many there are" },
+  { "rank", 0, type = "integer", min = 0, doc = "of this process, from 0" },
+  { "world_size", 1, type = "integer", min = 1, doc = "how many there are" },
 }
 
 -- Batches of items of like length, of `batch` items or of at most `tokens`.
@@ -27,6 +31,13 @@ function LengthBucket.new(lengths, options)
     fail.option("LengthBucket", "takes either 'batch' or 'tokens'")
   end
   if native.is_tensor(lengths) then lengths = lengths:tolist() end
+  samplers.check_numbers("LengthBucket", "lengths", lengths)
+  if o.rank >= o.world_size then
+    fail.raise {
+      kind = "argument", code = "E_RANK", op = "LengthBucket",
+      message = ("rank %d is outside a world of %d"):format(o.rank, o.world_size),
+    }
+  end
   o.lengths, o.seed = lengths, o.seed or native.initial_seed()
   local self = samplers.make(LengthBucket, o)
   self.count = #self:batches(1)
@@ -106,7 +117,7 @@ function LengthBucket:batches(epoch)
 end
 
 function LengthBucket:iter(epoch)
-  return samplers.over(self:batches(epoch or self.epoch), 1, 1)
+  return samplers.over(self:batches(self:epoch_of(epoch)), 1, 1)
 end
 
 return { LengthBucket = LengthBucket.new }

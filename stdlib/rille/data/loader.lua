@@ -1,7 +1,10 @@
 -- data.Loader: batches of a dataset in the order of a sampler, made here or by workers ahead of
 -- their use.
 local native = require "rille.native"
+local check_type = require "rille.check"
 local fail = require "rille.fail"
+local check_set = require "rille.data.check_set"
+local check_state = require "rille.data.check_state"
 local fetch = require "rille.data.fetch"
 local read_options = require "rille.options"
 local pipeline = require "rille.data.pipeline"
@@ -10,18 +13,21 @@ local samplers = require "rille.data.samplers"
 local Loader = { __name = "data.Loader" }
 
 local known = {
-  { "batch", type = "integer|false", doc = "items a batch, 1 without; false: items as they are" },
+  {
+    "batch", type = "integer|false", min = 1,
+    doc = "items a batch, 1 without; false: items as they are",
+  },
   { "shuffle", type = "boolean", doc = "in random order" },
   { "sampler", type = "rille.data.Sampler|integer[]", doc = "the order of the items" },
   { "batch_sampler", type = "rille.data.Sampler", doc = "the order, in lists of positions" },
-  { "workers", 0, type = "integer", doc = "threads that make batches ahead" },
+  { "workers", 0, type = "integer", min = 0, doc = "threads that make batches ahead" },
   { "transform", type = "(fun(item: any): any)|table", doc = "of an item, or of its fields" },
   { "collate", type = "fun(items: any[]): any", doc = "makes a batch of a list of items" },
   { "pin_memory", false, doc = "tensors are copied to memory that a device can read" },
   { "drop_last", type = "boolean", doc = "a batch that is not full is left out" },
-  { "prefetch", type = "integer", doc = "batches that each worker is ahead" },
+  { "prefetch", type = "integer", min = 1, doc = "batches that each worker is ahead" },
   { "persistent", type = "boolean", doc = "workers stay from one epoch to the next" },
-  { "timeout", 0, doc = "seconds to wait for a batch; 0: for ever" },
+  { "timeout", 0, min = 0, doc = "seconds to wait for a batch; 0: for ever" },
   { "in_order", true, doc = "batches come in the order of the sampler" },
   { "seed", type = "integer", doc = "of its order and transforms; the run's without" },
   { "worker_init", type = "fun(number: integer)", doc = "runs first in each worker" },
@@ -39,16 +45,20 @@ local function check(o)
     exclude("batch_sampler", name)
   end
   if o.batch == false and o.drop_last then fail.option("Loader", "'drop_last' needs batches") end
-  if math.type(o.workers) ~= "integer" or o.workers < 0 then
-    fail.argument("Loader", "'workers' must be 0 or more, got %s", tostring(o.workers))
-  end
-  if o.timeout < 0 then
-    fail.argument("Loader", "'timeout' must not be negative, got %g", o.timeout)
-  end
   for _, name in ipairs { "prefetch", "persistent" } do
     if o[name] and o.workers == 0 then fail.option("Loader", "'%s' needs workers", name) end
   end
-  if o.prefetch and o.prefetch < 1 then fail.argument("Loader", "'prefetch' must be 1 or more") end
+  if o.sampler and type(o.sampler) ~= "table" then
+    fail.type("Loader", "sampler", "a sampler or a list of positions", o.sampler)
+  end
+  if o.batch_sampler and not samplers.is_sampler(o.batch_sampler) then
+    fail.type("Loader", "batch_sampler", "a sampler", o.batch_sampler)
+  end
+  if type(o.transform) == "table" then
+    for name, f in pairs(o.transform) do
+      check_type("Loader", "transform." .. tostring(name), f, { type = "fun" })
+    end
+  end
 end
 
 -- An order of positions (batch = false) or of lists of them.
@@ -68,6 +78,7 @@ end
 -- Batches of a dataset in the order of a sampler, made here or by workers ahead of their use.
 --: set: rille.data.Set|table -> rille.data.DataLoader
 function Loader.new(set, options)
+  check_set("Loader", "set", set)
   local o = read_options("Loader", options, known)
   check(o)
   o.seed = o.seed or native.initial_seed()
@@ -80,6 +91,9 @@ function Loader.new(set, options)
   }
   return self
 end
+
+-- Where there is no CUDA, tensors have no such method and batches stay as they are.
+local can_pin = rawget(native.tensor_methods, "pin_memory") ~= nil
 
 local function pinned(value)
   if native.is_tensor(value) then return value:pin_memory() end
@@ -108,6 +122,7 @@ end
 -- Iterates batch and its number in the epoch. Without an epoch each call is the next one, from 1.
 --: epoch?: integer -> (fun(): any, integer)
 function Loader:iter(epoch)
+  if epoch ~= nil then check_type("Loader.iter", "epoch", epoch, { type = "integer" }) end
   local skip = begin(self, epoch)
   local next_positions = self.order:iter(self.epoch)
   for _ = 1, skip do next_positions() end
@@ -128,7 +143,7 @@ function Loader:iter(epoch)
     end
     count = count + 1
     self.done = count
-    if self.options.pin_memory then batch = pinned(batch) end
+    if can_pin and self.options.pin_memory then batch = pinned(batch) end
     return batch, count
   end
 end
@@ -167,12 +182,16 @@ end
 -- A state takes its seeds along, so that the order is the same whatever this loader was made with.
 --: state: table
 function Loader:load_state(state)
+  check_state("Loader", state)
   local sampler = sampler_of(self)
   for name, own in pairs { items = #self.set, batch = self.options.batch or 1 } do
     if state[name] ~= nil and state[name] ~= own then
       fail.state("Loader", "the state is of a loader with %s = %s, here it is %s", name,
         tostring(state[name]), tostring(own))
     end
+  end
+  if self.order.fixed and state.batches > #self.order then
+    fail.state("Loader", "the state is of batch %d, there are %d", state.batches, #self.order)
   end
   if state.seed and state.seed ~= self.plan.seed then
     self.plan.seed = state.seed

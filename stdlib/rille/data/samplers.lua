@@ -1,12 +1,23 @@
 -- Samplers give an order: sampler:iter(epoch) iterates positions from 1, #sampler is how many. An
 -- order is a pure function of (seed, epoch).
 local native = require "rille.native"
+local check = require "rille.check"
 local fail = require "rille.fail"
 local random = require "rille.data.random"
 local read_options = require "rille.options"
+local check_set = require "rille.data.check_set"
 
-local function size_of(set)
-  return math.type(set) == "integer" and set or #set
+-- How many items a sampler orders: those of a dataset, or a count.
+local function size_of(op, set)
+  if type(set) ~= "number" then return #check_set(op, "set", set) end
+  return check(op, "set", set, { type = "integer", min = 0 })
+end
+
+local function check_numbers(op, name, list)
+  check(op, name, list, { type = "table" })
+  for i, value in ipairs(list) do
+    if type(value) ~= "number" then fail.type(op, ("%s[%d]"):format(name, i), "a number", value) end
+  end
 end
 
 local function over(list, first, step)
@@ -17,13 +28,22 @@ local function over(list, first, step)
   end
 end
 
+local whole = { type = "integer" }
+
 -- A class whose instances know their length and whose epoch can be set.
 local function define(name)
   local class = { __name = name }
   class.__index = class
   class.__len = function(self) return self.count end
   -- `chosen` tells a loader that this epoch is the user's and not its own count.
-  function class:set_epoch(epoch) self.epoch, self.chosen = epoch, true end
+  function class:set_epoch(epoch)
+    self.epoch, self.chosen = check(name .. ".set_epoch", "epoch", epoch, whole), true
+  end
+  -- The epoch that was asked for, or the one that was set.
+  function class:epoch_of(epoch)
+    if epoch == nil then return self.epoch end
+    return check(name .. ".iter", "epoch", epoch, whole)
+  end
   return class
 end
 
@@ -37,7 +57,7 @@ local Sequential = define "data.Sequential"
 -- The positions in order.
 --: set: integer|rille.data.Set -> rille.data.Sampler
 function Sequential.new(set)
-  return make(Sequential, { count = size_of(set) })
+  return make(Sequential, { count = size_of("Sequential", set) })
 end
 
 function Sequential:iter()
@@ -57,10 +77,10 @@ local Random = define "data.Random"
 function Random.new(set, options)
   local o = read_options("Random", options, {
     { "replacement", false, doc = "a position may come twice" },
-    { "count", type = "integer", doc = "how many an epoch has; all without" },
+    { "count", type = "integer", min = 0, doc = "how many an epoch has; all without" },
     { "seed", type = "integer", doc = "of its order; the run's without" },
   })
-  local n = size_of(set)
+  local n = size_of("Random", set)
   return make(Random, {
     size = n, count = o.count or n, replacement = o.replacement,
     seed = o.seed or native.initial_seed(),
@@ -68,7 +88,7 @@ function Random.new(set, options)
 end
 
 function Random:iter(epoch)
-  epoch = epoch or self.epoch
+  epoch = self:epoch_of(epoch)
   if not self.replacement then
     local i, order, round = 0, nil, 0
     return function()
@@ -98,6 +118,7 @@ function Subset.new(positions, options)
     { "shuffle", true, doc = "in random order" },
     { "seed", type = "integer", doc = "of its order; the run's without" },
   })
+  check_numbers("Subset", "positions", positions)
   return make(Subset, {
     positions = positions, count = #positions, shuffle = o.shuffle,
     seed = o.seed or native.initial_seed(),
@@ -106,7 +127,7 @@ end
 
 function Subset:iter(epoch)
   if not self.shuffle then return over(self.positions, 1, 1) end
-  local next_place = over(random.permutation(self.seed, epoch or self.epoch, self.count), 1, 1)
+  local next_place = over(random.permutation(self.seed, self:epoch_of(epoch), self.count), 1, 1)
   return function()
     return self.positions[next_place()]
   end
@@ -122,6 +143,8 @@ function Weighted.new(weights, count, options)
     { "seed", type = "integer", doc = "of its order; the run's without" },
   })
   if native.is_tensor(weights) then weights = weights:tolist() end
+  check_numbers("Weighted", "weights", weights)
+  if count ~= nil then count = check("Weighted", "count", count, { type = "integer", min = 0 }) end
   local sums, total = {}, 0
   for i, weight in ipairs(weights) do
     if weight < 0 or weight ~= weight then
@@ -165,7 +188,7 @@ local function reservoir(self, epoch)
 end
 
 function Weighted:iter(epoch)
-  epoch = epoch or self.epoch
+  epoch = self:epoch_of(epoch)
   if not self.replacement then return over(reservoir(self, epoch), 1, 1) end
   local i = 0
   return function()
@@ -175,7 +198,12 @@ function Weighted:iter(epoch)
   end
 end
 
+local function is_sampler(value)
+  return type(value) == "table" and type(value.iter) == "function"
+end
+
 local Batch = define "data.Batch"
+Batch.fixed = true                       -- each epoch has as many batches
 
 -- The positions of a sampler in lists of `size`.
 --: sampler: rille.data.Sampler, size: integer -> rille.data.Sampler
@@ -183,6 +211,7 @@ function Batch.new(sampler, size, options)
   local o = read_options("Batch", options, {
     { "drop_last", false, doc = "a list that is not full is left out" },
   })
+  if not is_sampler(sampler) then fail.type("Batch", "sampler", "a sampler", sampler) end
   if math.type(size) ~= "integer" or size < 1 then
     fail.argument("Batch", "the batch size must be a positive integer, got %s", tostring(size))
   end
@@ -190,8 +219,10 @@ function Batch.new(sampler, size, options)
   return make(Batch, { sampler = sampler, size = size, drop_last = o.drop_last, count = count })
 end
 
+local set_epoch = Batch.set_epoch
+
 function Batch:set_epoch(epoch)
-  self.epoch, self.chosen = epoch, true
+  set_epoch(self, epoch)
   if self.sampler.set_epoch then self.sampler:set_epoch(epoch) end
 end
 
@@ -211,4 +242,5 @@ end
 return {
   Sequential = Sequential.new, Random = Random.new, Subset = Subset.new, Weighted = Weighted.new,
   Batch = Batch.new, define = define, make = make, over = over, size_of = size_of,
+  is_sampler = is_sampler, check_numbers = check_numbers,
 }

@@ -1,13 +1,24 @@
 -- A dataset's items at some positions, and data.split, which cuts a dataset into parts.
+local check = require "rille.check"
 local fail = require "rille.fail"
 local random = require "rille.data.random"
 local read_options = require "rille.options"
+local check_set = require "rille.data.check_set"
+local samplers = require "rille.data.samplers"
 
 local Subset = { __name = "data.subset" }
 
 -- The items at some positions: or a table { first = , last = } for a stretch.
 --: set: rille.data.Set, positions: integer[]|table -> rille.data.Set
 function Subset.new(set, positions)
+  check_set("subset", "set", set)
+  check("subset", "positions", positions, { type = "table" })
+  if positions.first then
+    check("subset", "positions.first", positions.first, { type = "integer", min = 1 })
+    check("subset", "positions.last", positions.last, { type = "integer", max = #set })
+  else
+    samplers.check_numbers("subset", "positions", positions)
+  end
   local self = { set = set, positions = positions, first = positions.first }
   self.count = self.first and positions.last - positions.first + 1 or #positions
   return setmetatable(self, Subset)
@@ -62,6 +73,11 @@ function Subset.split(set, fractions, options)
   options = read_options("split", options, {
     { "shuffle", false, doc = "random items" }, { "seed", 0, type = "integer", doc = "of them" },
   })
+  check_set("split", "set", set)
+  samplers.check_numbers("split", "fractions", fractions)
+  for i, fraction in ipairs(fractions) do
+    check("split", ("fractions[%d]"):format(i), fraction, { min = 0 })
+  end
   local parts, first = {}, 1
   local order = options.shuffle and random.permutation(options.seed, 0, #set)
   for i, last in ipairs(bounds(#set, fractions)) do

@@ -13,14 +13,17 @@ function Table.new(columns)
   local count, first
   local names = {}
   for name in pairs(columns) do names[#names + 1] = name end
-  table.sort(names)
+  table.sort(names, function(a, b) return tostring(a) < tostring(b) end)
   for _, name in ipairs(names) do
+    if type(columns[name]) ~= "table" and not native.is_tensor(columns[name]) then
+      fail.type("table", tostring(name), "a tensor or a list", columns[name])
+    end
     local size = #columns[name]
     if count and size ~= count then
       fail.argument("table", "columns differ in length: '%s' has %d, '%s' has %d", first, count,
-        name, size)
+        tostring(name), size)
     end
-    count, first = count or size, first or name
+    count, first = count or size, first or tostring(name)
   end
   if not count then fail.argument("table", "needs a column or more") end
   return setmetatable({ columns = columns, count = count }, Table)

@@ -1,6 +1,7 @@
 -- data.text(path): a text as ids of its characters (UTF-8), 0 for the first in sorted order.
 local rille = require "rille"
 local native = require "rille.native"
+local check = require "rille.check"
 local fail = require "rille.fail"
 
 local Text = { __name = "data.text" }
@@ -22,6 +23,7 @@ end
 
 -- A tensor of ids.
 function Text:encode(text)
+  check("encode", "text", text, { type = "string" })
   local ids = {}
   for symbol in text:gmatch(utf8.charpattern) do
     local id = self.numbers[symbol]
@@ -34,8 +36,10 @@ end
 -- The text of a tensor or list of ids.
 function Text:decode(ids)
   if native.is_tensor(ids) then ids = ids:flatten():tolist() end
+  check("decode", "ids", ids, { type = "table" })
   local parts = {}
   for i, id in ipairs(ids) do
+    if math.type(id) ~= "integer" then fail.type("decode", ("ids[%d]"):format(i), "an id", id) end
     parts[i] = self.symbols[id + 1] or fail.argument("decode", "id %d is not in the vocabulary", id)
   end
   return table.concat(parts)
@@ -43,6 +47,7 @@ end
 
 -- The first part (a fraction) and the rest, with the same vocabulary.
 function Text:split(fraction)
+  check("split", "fraction", fraction, { type = "number", min = 0, max = 1 })
   local n = self.ids:numel()
   local first = math.floor(n * fraction)
   return make(self.ids:narrow(1, 1, first), self.symbols, self.numbers),

@@ -1,6 +1,7 @@
 -- Functions of one image [C, H, W] (or of a batch, for mixup and cutmix), for a loader's
 -- `transform`. Random ones draw from the generator, which the loader keys by (seed, epoch, item).
 local rille = require "rille"
+local check = require "rille.check"
 local fail = require "rille.fail"
 local read_only = require "rille.read_only"
 local read_options = require "rille.options"
@@ -22,15 +23,30 @@ local function as_float(x)
   return x.dtype == "u8" and float / 255 or float
 end
 
+local side, fraction = { type = "integer", min = 1 }, { type = "number", min = 0, max = 1 }
+
 -- `size` as height and width.
-local function sides(size)
-  if type(size) == "number" then return size, size end
-  return size[1], size[2]
+local function sides(op, size)
+  if type(size) ~= "table" then
+    size = check(op, "size", size, { type = "integer|integer[]", min = 1 })
+    return size, size
+  end
+  return check(op, "size[1]", size[1], side), check(op, "size[2]", size[2], side)
+end
+
+local function numbers(op, name, list)
+  check(op, name, list, { type = "number[]" })
+  for i = 1, math.max(#list, 1) do
+    check(op, ("%s[%d]"):format(name, i), list[i], { type = "number" })
+  end
+  return list
 end
 
 -- One function of a list of functions.
 --: list: (fun(x: any): any)[] -> fun(x: any): any
 function transforms.compose(list)
+  check("compose", "list", list, { type = "table" })
+  for i, f in ipairs(list) do check("compose", ("list[%d]"):format(i), f, { type = "fun" }) end
   return function(x)
     for _, f in ipairs(list) do x = f(x) end
     return x
@@ -44,8 +60,10 @@ end
 -- A stretch of the image at a random place.
 --: size: integer|integer[] -> fun(image: rille.Tensor): rille.Tensor
 function transforms.random_crop(size, options)
-  local o = read_options("random_crop", options, { { "padding", 0 }, { "fill", 0 } })
-  local height, width = sides(size)
+  local o = read_options("random_crop", options, {
+    { "padding", 0, type = "integer", min = 0 }, { "fill", 0 },
+  })
+  local height, width = sides("random_crop", size)
   return function(x)
     if o.padding > 0 then
       local p = o.padding
@@ -63,7 +81,7 @@ end
 -- The middle of the image.
 --: size: integer|integer[] -> fun(image: rille.Tensor): rille.Tensor
 function transforms.center_crop(size)
-  local height, width = sides(size)
+  local height, width = sides("center_crop", size)
   return function(x)
     local _, h, w = x:size()
     return crop(x, (h - height) // 2, (w - width) // 2, height, width)
@@ -73,7 +91,9 @@ end
 -- Left and right changed places with probability p; { vertical = true } top and bottom.
 --: -> fun(image: rille.Tensor): rille.Tensor
 function transforms.random_flip(options)
-  local o = read_options("random_flip", options, { { "p", 0.5 }, { "vertical", false } })
+  local o = read_options("random_flip", options, {
+    { "p", 0.5, min = 0, max = 1 }, { "vertical", false },
+  })
   return function(x)
     return uniform(0, 1) < o.p and x:flip { o.vertical and 2 or 3 } or x
   end
@@ -83,7 +103,7 @@ end
 --: size: integer|integer[] -> fun(image: rille.Tensor): rille.Tensor
 function transforms.resize(size, options)
   local o = read_options("resize", options, { { "mode", "bilinear", doc = "as of interpolate" } })
-  local height, width = sides(size)
+  local height, width = sides("resize", size)
   return function(x)
     local batch = as_float(x):unsqueeze(1)
     return rille.interpolate(batch, { size = { height, width }, mode = o.mode }):squeeze(1)
@@ -93,6 +113,7 @@ end
 -- Turned about the centre by an angle drawn from [-degrees, degrees]; outside is 0.
 --: degrees: number -> fun(image: rille.Tensor): rille.Tensor
 function transforms.rotate(degrees)
+  check("rotate", "degrees", degrees, { type = "number", min = 0 })
   return function(x)
     local angle = math.rad(uniform(-degrees, degrees))
     local _, h, w = x:size()
@@ -107,8 +128,9 @@ end
 -- Brightness, contrast and saturation times a factor drawn from [1 - v, 1 + v].
 --: -> fun(image: rille.Tensor): rille.Tensor
 function transforms.color_jitter(options)
-  local o = read_options("color_jitter", options,
-    { { "brightness", 0.0 }, { "contrast", 0.0 }, { "saturation", 0.0 } })
+  local o = read_options("color_jitter", options, {
+    { "brightness", 0.0, min = 0 }, { "contrast", 0.0, min = 0 }, { "saturation", 0.0, min = 0 },
+  })
   local function factor(v) return uniform(math.max(0, 1 - v), 1 + v) end
   return function(x)
     x = as_float(x)
@@ -128,6 +150,8 @@ end
 -- (x - mean) / std by channel; integers are scaled to [0, 1] first.
 --: mean: number[], std: number[] -> fun(image: rille.Tensor): rille.Tensor
 function transforms.normalize(mean, std)
+  numbers("normalize", "mean", mean)
+  numbers("normalize", "std", std)
   local function by_channel(list) return rille.tensor(list):view(#list, 1, 1) end
   return function(x)
     return (as_float(x) - by_channel(mean)) / by_channel(std)
@@ -137,8 +161,11 @@ end
 -- With probability p a rectangle of `scale` times the area becomes `value`.
 --: -> fun(image: rille.Tensor): rille.Tensor
 function transforms.erase(options)
-  local o = read_options("erase", options,
-    { { "p", 0.5 }, { "scale", { 0.02, 0.33 } }, { "value", 0 } })
+  local o = read_options("erase", options, {
+    { "p", 0.5, min = 0, max = 1 }, { "scale", { 0.02, 0.33 } }, { "value", 0 },
+  })
+  check("erase", "scale[1]", o.scale[1], fraction)
+  check("erase", "scale[2]", o.scale[2], fraction)
   return function(x)
     if uniform(0, 1) >= o.p then return x end
     local _, h, w = x:size()
@@ -167,7 +194,8 @@ end
 -- For a batch { x, y }: each image mixed with another; y becomes probabilities of `classes`.
 --: classes: integer -> fun(batch: table): table
 function transforms.mixup(classes, options)
-  local o = read_options("mixup", options, { { "alpha", 0.2 } })
+  local o = read_options("mixup", options, { { "alpha", 0.2, above = 0 } })
+  check("mixup", "classes", classes, side)
   return function(batch)
     local part, order = beta(o.alpha), rille.randperm(#batch.x)
     local x = as_float(batch.x)
@@ -179,7 +207,8 @@ end
 -- For a batch: a rectangle of each image comes from another; y by area.
 --: classes: integer -> fun(batch: table): table
 function transforms.cutmix(classes, options)
-  local o = read_options("cutmix", options, { { "alpha", 1.0 } })
+  local o = read_options("cutmix", options, { { "alpha", 1.0, above = 0 } })
+  check("cutmix", "classes", classes, side)
   return function(batch)
     local part, order = beta(o.alpha), rille.randperm(#batch.x)
     local x = as_float(batch.x):clone()

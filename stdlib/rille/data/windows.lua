@@ -4,28 +4,47 @@
 -- numbers.
 local rille = require "rille"
 local native = require "rille.native"
+local check = require "rille.check"
 local fail = require "rille.fail"
 local random = require "rille.data.random"
 local read_options = require "rille.options"
+local check_state = require "rille.data.check_state"
 
 local Windows = { __name = "data.windows" }
 Windows.__index = Windows
 
 local known = {
-  { "length", type = "integer", required = true, doc = "ids a window" },
-  { "batch", 1, doc = "windows a batch" },
+  { "length", type = "integer", min = 1, required = true, doc = "ids a window" },
+  { "batch", 1, type = "integer", min = 1, doc = "windows a batch" },
   { "shuffle", false, doc = "an endless stream of random windows" },
   { "seed", type = "integer", doc = "of its order; the run's without" },
   { "drop_last", true, doc = "a batch that is not full is left out" },
 }
 
+-- The ids of a source: a text, or a tensor of one dim.
+local function ids_of(source)
+  local ids = native.is_tensor(source) and source or type(source) == "table" and source.ids
+  if not native.is_tensor(ids) then fail.type("windows", "ids", "a tensor or a text", source) end
+  if not ids.dtype:match "^[iu]%d" then
+    fail.raise {
+      kind = "dtype", code = "E_DTYPE", op = "windows",
+      message = "'ids' must be of an integer dtype, got " .. ids.dtype, hint = 'ids:to "i64"',
+    }
+  elseif ids:dim() ~= 1 then
+    fail.raise {
+      kind = "shape", code = "E_SHAPE", op = "windows",
+      message = ("'ids' must have one dim, got [%s]"):format(table.concat(ids:shape(), ", ")),
+      hint = "ids:flatten()",
+    }
+  end
+  return ids
+end
+
 -- Batches of stretches of a long text: x, and y one further.
 --: source: rille.Tensor|rille.data.Set -> rille.data.Set
 function Windows.new(source, options)
   local o = read_options("windows", options, known)
-  local ids = native.is_tensor(source) and source or type(source) == "table" and source.ids
-  if not native.is_tensor(ids) then fail.type("windows", "ids", "a tensor or a text", source) end
-  if not o.length then fail.argument("windows", "'length' is missing") end
+  local ids = ids_of(source)
   local n = ids:numel()
   if n < o.length + 1 then
     fail.argument("windows", "a window of %d needs %d ids, there are %d", o.length, o.length + 1, n)
@@ -56,6 +75,7 @@ end
 
 -- Batch n of the current epoch, from 1.
 function Windows:at(n)
+  check("windows.at", "n", n, { type = "integer", min = 1 })
   local first = starts(self, n)
   local places = rille.tensor(first, { dtype = "i64" }):unsqueeze(2) + self.offsets
   local flat = places:flatten()
@@ -68,6 +88,7 @@ end
 -- Iterates batch and number; an epoch given starts that epoch anew, without one it goes on. The
 -- epoch of a state that was loaded goes on, too.
 function Windows:iter(epoch)
+  if epoch ~= nil then check("windows.iter", "epoch", epoch, { type = "integer" }) end
   local loaded = self.loaded and (epoch == nil or epoch == self.epoch)
   self.loaded = nil
   if not loaded and epoch then
@@ -97,6 +118,10 @@ function Windows:state()
 end
 
 function Windows:load_state(state)
+  check_state("windows", state)
+  if not self.shuffle and state.batches > self.count then
+    fail.state("windows", "the state is of batch %d, there are %d", state.batches, self.count)
+  end
   if state.places and state.places ~= self.places then
     fail.state("windows", "the state is of %d windows, there are %d", state.places, self.places)
   end

@@ -1,6 +1,7 @@
 -- rille.progress(iterable, label): the same iteration with a line on stderr. The iterable is a
 -- loader, a list, a number of steps or an iterator; progress.note { loss = x } adds to the
 -- innermost line.
+local check = require "rille.check"
 local fail = require "rille.fail"
 local read_only = require "rille.read_only"
 local step = require "rille.step"
@@ -31,7 +32,10 @@ end
 -- An iterator function and the number of rounds, where it is known.
 local function iteration(iterable)
   local kind = type(iterable)
-  if kind == "number" then return numbers(iterable), iterable end
+  if kind == "number" then
+    check("progress", "iterable", iterable, { min = 0 })
+    return numbers(iterable), iterable
+  end
   if kind == "function" then return iterable end
   if kind ~= "table" and kind ~= "userdata" then
     fail.type("progress", "iterable", "a loader, a list, a number or an iterator", iterable)
@@ -55,8 +59,8 @@ end
 local function run(_, iterable, label)
   if type(label) ~= "table" then label = { label = label } end
   local o = read_options("progress", label, {
-    { "label", type = "string" }, { "desc", type = "string", doc = "the same" },
-    { "total", type = "integer", doc = "how many there will be" },
+    { "label", type = "string|number" }, { "desc", type = "string|number", doc = "the same" },
+    { "total", type = "number", min = 0, doc = "how many there will be" },
   })
   local f, total = iteration(iterable)
   local bar = Bar.new(o.label or o.desc, o.total or total)
@@ -86,6 +90,10 @@ end
 -- Adds values to the innermost line that is drawn.
 --: values: table<string, any>
 function progress.note(values)
+  check("progress.note", "values", values, { type = "table" })
+  for name in pairs(values) do
+    check("progress.note", "a name in 'values'", name, { type = "string" })
+  end
   local bar = bars[#bars]
   if bar then bar:note(values) end
 end
