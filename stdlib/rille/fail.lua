@@ -15,7 +15,7 @@ end
 function fail.describe(value)
   local kind = type(value)
   if native.is_tensor(value) then return "a tensor" end
-  if kind == "string" then return ("string '%s'"):format(value) end
+  if kind == "string" then return ("string '%s'"):format(native.shown(value)) end
   if kind == "nil" or kind == "boolean" or kind == "number" then return tostring(value) end
   return "a " .. kind
 end
@@ -35,7 +35,8 @@ end
 function fail.unknown(op, what, name, known)
   return native.raise {
     kind = "argument", code = "E_OPTION", op = op,
-    message = ("unknown %s '%s'%s"):format(what, name, fail.suggestion(name, known)),
+    message = ("unknown %s '%s'%s"):format(what, native.shown(name),
+      fail.suggestion(name, known)),
     facts = #known > 0 and { "takes: " .. table.concat(known, ", ") } or nil,
   }
 end
