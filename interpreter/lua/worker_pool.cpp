@@ -47,7 +47,12 @@ struct WorkerPool::Shared {
   std::optional<Done> unstarted;  // the first worker that could not begin
   bool stop = false;
   std::vector<Interpreter*> interpreters;  // of the workers that are at work
-  std::vector<pthread_t> threads;
+  struct Thread {
+    pthread_t handle;
+    bool done = false;
+  };
+  std::vector<Thread> threads;
+  std::condition_variable thread_done;
 
   std::optional<Job> take();
   void finish(Done done, bool started = true);
@@ -55,21 +60,8 @@ struct WorkerPool::Shared {
   void stop_threads();
 };
 
-namespace {
-
 // How long the end of a pool waits for what can't be interrupted: another program, a read.
-constexpr int kPatience = 5;  // seconds
-
-// Threads that do not end are left to themselves: they hold what they use.
-void await(const std::vector<pthread_t>& threads) {
-  timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += kPatience;
-  for (const pthread_t thread : threads)
-    if (pthread_clockjoin_np(thread, nullptr, CLOCK_MONOTONIC, &until) != 0) pthread_detach(thread);
-}
-
-}  // namespace
+constexpr std::chrono::seconds kPatience{5};
 
 // ---- the end of the process
 // ---------------------------------------------------------------------------------------
@@ -103,15 +95,23 @@ struct WorkerPool::Open {
   }
 };
 
+// Threads that do not end are left to themselves: they hold what they use.
 void WorkerPool::Shared::stop_threads() {
-  {
-    const std::lock_guard lock(mutex);
-    stop = true;
-    job_came.notify_all();
-    for (Interpreter* in : interpreters) request_stop(*in);
+  std::unique_lock lock(mutex);
+  stop = true;
+  job_came.notify_all();
+  for (Interpreter* in : interpreters) request_stop(*in);
+  thread_done.wait_for(lock, kPatience, [this] {
+    return std::all_of(threads.begin(), threads.end(), [](const Thread& t) { return t.done; });
+  });
+  const std::vector<Thread> ending = std::exchange(threads, {});
+  lock.unlock();  // a thread that is done may hold it for a last moment
+  for (const Thread& t : ending) {
+    if (t.done)
+      pthread_join(t.handle, nullptr);
+    else
+      pthread_detach(t.handle);
   }
-  await(threads);
-  threads.clear();
 }
 
 // The next job, or nothing once the pool is closed.
@@ -297,7 +297,12 @@ WorkerPool::WorkerPool(int count, WorkerPlan plan) : shared_(std::make_shared<Sh
   };
   const auto body = [](void* p) -> void* {
     const std::unique_ptr<Start> start(static_cast<Start*>(p));
-    start->shared->work(start->number);
+    Shared& shared = *start->shared;
+    shared.work(start->number);
+    const std::lock_guard lock(shared.mutex);
+    const auto mine = static_cast<size_t>(start->number) - 1;
+    if (mine < shared.threads.size()) shared.threads[mine].done = true;  // else nobody waits
+    shared.thread_done.notify_one();
     return nullptr;
   };
   share_references();
@@ -313,11 +318,12 @@ WorkerPool::WorkerPool(int count, WorkerPlan plan) : shared_(std::make_shared<Sh
   int problem = 0;
   for (int number = 1; number <= count && problem == 0; ++number) {
     auto start = std::make_unique<Start>(Start{shared_, number});
+    const std::lock_guard lock(shared_->mutex);  // until it is in the list
     pthread_t thread;
     problem = pthread_create(&thread, &attributes, body, start.get());
     if (problem != 0) break;
     (void)start.release();
-    shared_->threads.push_back(thread);
+    shared_->threads.push_back({thread});
   }
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -360,6 +366,7 @@ std::optional<WorkerPool::Finished> WorkerPool::next(std::optional<double> timeo
 
 void WorkerPool::close() {
   if (Open::all().remove(shared_.get())) shared_->stop_threads();
+  const std::lock_guard lock(shared_->mutex);  // a thread may be left
   shared_->jobs.clear();
   shared_->results.clear();
 }
