@@ -3,6 +3,7 @@
 #include "autograd/node.h"
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
+#include "interpreter/bind/named.h"
 #include "ops/call.h"
 
 namespace rille::bind {
@@ -32,17 +33,6 @@ std::vector<Tensor> tensors_of(const Value& v, std::string_view what) {
   else if (!v.is_nil())
     throw type_error("'{}' must be a tensor or a list of tensors", what);
   return out;
-}
-
-// Errors of backward name backward, unless an op on the way named itself.
-template <class F>
-void named(std::string_view op, F&& f) {
-  try {
-    f();
-  } catch (Error& e) {
-    if (e.op().empty()) e.op(op);
-    throw;
-  }
 }
 
 // t:backward([gradient][, { retain_graph, create_graph, inputs }])

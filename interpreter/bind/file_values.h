@@ -32,15 +32,4 @@ Tensor read_tensor(const io::SafetensorsFile& file, const io::TensorEntry& e);
 /// can.
 Value tree_of(io::SafetensorsFile& file, Device to, bool mapped);
 
-/// Errors of f() are those of the function `op`.
-template <class F>
-void named(std::string_view op, F&& f) {
-  try {
-    f();
-  } catch (Error& e) {
-    if (e.op().empty()) e.op(op);
-    throw;
-  }
-}
-
 }  // namespace rille::bind

@@ -8,6 +8,7 @@
 #include "data/text.h"
 #include "interpreter/bind/bind.h"
 #include "interpreter/bind/file_values.h"
+#include "interpreter/bind/named.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/npy.h"

@@ -2,6 +2,7 @@
 // own or, by step, in a folder that keeps the newest few.
 #include "core/fail.h"
 #include "interpreter/bind/file_values.h"
+#include "interpreter/bind/named.h"
 #include "io/background.h"
 #include "io/checkpoints.h"
 #include "io/file.h"
