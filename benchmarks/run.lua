@@ -155,12 +155,15 @@ end
 local kColumns = "%-5s %-32s %11s %11s %7s %8s %9s  %s\n"
 
 local function print_rows(workload, results)
-  local musts = {}
-  for _, case in ipairs(workload.cases) do musts[case[1]] = case[2] end
+  local targets = {}
+  for _, case in ipairs(workload.cases) do targets[case[1]] = case end
   for _, row in ipairs(results) do
-    local ours, theirs, tuned = median(row.rille), median(row.torch), median(row.tuned)
-    local must, factor = verdict(musts[row.case], ours, theirs)
+    local target = targets[row.case] or {}
+    local other = results[target.against] or row
+    local ours, theirs, tuned = median(row.rille), median(other.torch), median(row.tuned)
+    local must, factor = verdict(target[2], ours, theirs)
     local remark = factor and (factor <= 1 and "reached" or ("misses by %.2f"):format(factor)) or ""
+    if other ~= row then remark = ("%s (PyTorch's %s)"):format(remark, other.case) end
     io.write(kColumns:format(workload.id, workload.name .. "/" .. row.case,
       with_unit(ours, row.unit), with_unit(theirs, row.unit), quotient(ours, theirs),
       quotient(ours, tuned), must, remark))

@@ -18,7 +18,6 @@ target_compile_options(rille_options INTERFACE -Wall -Wextra -Wconversion -Wshad
   $<$<BOOL:${RILLE_WERROR}>:-Werror>
   -fno-math-errno -fno-trapping-math)
 target_include_directories(rille_options INTERFACE ${CMAKE_SOURCE_DIR}/runtime)
-target_compile_definitions(rille_options INTERFACE FMT_HEADER_ONLY=1)
 if(RILLE_ASSERTIONS OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(rille_options INTERFACE _GLIBCXX_ASSERTIONS)
 endif()

@@ -16,6 +16,8 @@ namespace {
 constexpr int64_t kLook = 1000;   // instructions from one look at the clock to the next
 constexpr double kLongest = 1e8;  // seconds that a clock can add
 
+constinit thread_local Budget* working_for __attribute__((tls_model("initial-exec"))) = nullptr;
+
 }  // namespace
 
 // The context is compared, too: a host's function that a script calls may use another interpreter.
@@ -25,6 +27,7 @@ Budget* Budget::current() {
 }
 
 Budget* Budget::ending() {
+  if (working_for) return working_for;
   if (Budget* b = current(); b && b->can_end_early()) return b;
   Budget* b = watching_;
   return b && &b->context_ == &Context::current() ? b : nullptr;
@@ -94,17 +97,11 @@ void Budget::raise() const {
   throw internal_error("a run that may go on was ended");
 }
 
-namespace {
-
-constinit thread_local Budget* working_for __attribute__((tls_model("initial-exec"))) = nullptr;
-
-}  // namespace
-
 Working::Working(Budget* b) : before_(std::exchange(working_for, b)) {}
 Working::~Working() { working_for = before_; }
 
 void end_if_over() {
-  Budget* b = working_for ? working_for : Budget::ending();
+  Budget* b = Budget::ending();
   if (b && b->over()) b->raise();
 }
 

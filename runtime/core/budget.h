@@ -38,8 +38,8 @@ class Budget : public std::enable_shared_from_this<Budget> {
   /// Makes it the thread's (null: none); gives the one before.
   static Budget* enter(Budget* b) { return std::exchange(entered_, b); }
 
-  /// The one that long computations of the calling thread ask whether they should end: the current
-  /// one, or the one that watches for signals; or null.
+  /// The one that long computations of the calling thread ask whether they should end: that of the
+  /// loop that it takes part in, the current one, or the one that watches for signals; or null.
   static Budget* ending();
   /// Makes it the one that watches (null: none); gives the one before. It counts nothing, so that
   /// small ops have nothing to do with it.
