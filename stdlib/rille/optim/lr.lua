@@ -16,8 +16,7 @@ local function chain(...)
     if part.optimizer ~= parts[1].optimizer then
       fail.argument("chain", "#%d is of another optimizer", i)
     end
-    local length = part.curve.length and part.curve.length(part.options)
-    if not length and i < #parts then
+    if i < #parts and not part.curve.length(part.options) then
       fail.argument("chain", "%s has no end, so it must be last", part.name)
     end
   end
@@ -33,7 +32,7 @@ local function chain(...)
     length = function()
       local total = 0
       for _, part in ipairs(parts) do
-        local length = part.curve.length and part.curve.length(part.options)
+        local length = part.curve.length(part.options)
         if not length then return nil end
         total = total + length
       end
