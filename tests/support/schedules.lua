@@ -1,5 +1,5 @@
--- Value sequences of the PyTorch schedulers of the same names (2.15, base rate 1), which scripts and
--- hosts both get: tests/lua/lr_test.lua, tests/api/schedules_test.cpp and c_schedules_test.cpp.
+-- Value sequences of the PyTorch schedulers of the same names (2.15, base rate 1), which scripts
+-- and hosts both get: tests/lua/lr_test.lua, tests/api/schedules_test.cpp, c_schedules_test.cpp.
 local function sequence(name, options, values)
   return { name = name, options = options, values = values }
 end
