@@ -95,3 +95,19 @@ t.test("nor do restarts that hardly grow", function()
   local rate = lr.CosineRestarts(optimizer(), { steps = 1, mult = 1 + 1e-15 }):at(2 ^ 60)
   t.ok(rate >= 0 and rate <= 1)
 end)
+
+t.test("warmup_cosine is called so in its errors", function()
+  local function text(f)
+    local fine, err = pcall(f)
+    t.ok(not fine)
+    return ("%s: %s"):format(err.op, err.message)
+  end
+  t.eq(text(function() optim.warmup_cosine(opt, { warmup = 3 }) end),
+    "warmup_cosine: 'steps' is missing")
+  t.eq(text(function() optim.warmup_cosine(opt, { warmup = 3, stesp = 9 }) end),
+    "warmup_cosine: unknown option 'stesp' (did you mean 'steps'?)")
+  local made = optim.warmup_cosine(optimizer(), { warmup = 3, steps = 9 })
+  t.eq(text(function() made:at(-1) end), "warmup_cosine.at: 'step' must be at least 0, got -1")
+  t.eq(text(function() lr.WarmupCosine(opt, { warmup = 3 }) end),
+    "WarmupCosine: 'steps' is missing")
+end)

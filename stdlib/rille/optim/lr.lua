@@ -1,8 +1,8 @@
 -- Schedules by name: a curve tied to an optimizer.
 local fail = require "rille.fail"
-local read_options = require "rille.options"
 local Schedule = require "rille.optim.schedule"
 local curves = require "rille.optim.curves"
+local scheduled = require "rille.optim.scheduled"
 
 -- One schedule after another; all but the last must have an end. The next one counts from 0.
 --: ...: rille.optim.lr.Schedule -> rille.optim.lr.Schedule
@@ -44,16 +44,6 @@ end
 
 local lr = { chain = chain, Plateau = require "rille.optim.plateau".new }
 
-for name, curve in pairs(curves) do
-  lr[name] = function(optimizer, options)
-    if type(optimizer) ~= "table" or type(optimizer.groups) ~= "table" then
-      fail.type(name, "optimizer", "an optimizer", optimizer)
-    end
-    if name == "Lambda" and type(options) == "function" then options = { factor = options } end
-    local read = read_options(name, options, curve.options)
-    if curve.check then curve.check(read) end
-    return Schedule.new(name, curve, optimizer, read)
-  end
-end
+for name, curve in pairs(curves) do lr[name] = scheduled(name, curve) end
 
 return lr
