@@ -25,6 +25,36 @@ for _, sequence in ipairs(require "support.schedules") do
 end
 check("Lambda", function(step) return 1 / (step + 1) end, { 1, .5, 1 / 3 })
 
+-- By hand, from their definitions.
+check("Cyclic", { base_lr = .1, max_lr = 1.0, up = 3, mode = "triangular2" },
+  { .1, .4, .7, 1, .7, .4, .1, .25, .4, .55, .4, .25, .1 })
+check("Cyclic", { base_lr = .1, max_lr = 1.0, up = 3, mode = "exp_range", gamma = 0.5 },
+  { .1, .25, .25, .2125 })
+check("Cyclic", { base_lr = 0, max_lr = 1.0, up = 2, down = 4 },
+  { 0, .5, 1, .75, .5, .25, 0, .5 })
+check("WarmupStableDecay", { warmup = 2, stable = 2, decay = 4, min_lr = 0.1 },
+  { 1 / 3, 2 / 3, 1, 1, 1, .775, .55, .325, .1, .1 })
+
+-- As anyone writes them in Lua; the engine rounds where that does, on every machine.
+local plain = {
+  Step = { { size = 7, gamma = 0.9 }, function(step) return 0.3 * 0.9 ^ (step // 7) end },
+  Exponential = { { gamma = 0.997 }, function(step) return 0.3 * 0.997 ^ step end },
+  Linear = { { start = 0.1, stop = 0.8, steps = 777 },
+    function(step) return 0.3 * (0.1 + (0.8 - 0.1) * math.min(step, 777) / 777) end },
+  Polynomial = { { steps = 999, power = 2 },
+    function(step) return 0.3 * (1 - math.min(step, 999) / 999) ^ 2 end },
+  Cosine = { { steps = 999, min_lr = 0.013 }, function(step)
+    return 0.013 + (0.3 - 0.013) * (1 + math.cos(math.pi * (math.min(step, 999) / 999))) / 2
+  end },
+}
+
+for name, case in pairs(plain) do
+  t.test(name .. " is its formula, to the bit", function()
+    local schedule = lr[name]({ groups = { { lr = 0.3 } }, step_count = 0 }, case[1])
+    for step = 0, 1500 do t.eq(schedule:at(step), case[2](step), "step " .. step) end
+  end)
+end
+
 t.test("a chain goes through its parts", function()
   local opt = optimizer()
   local warmup = lr.LinearWarmup(opt, { steps = 3, start = 0.1 })
