@@ -10,11 +10,11 @@
 #include "core/context.h"
 #include "core/fail.h"
 #include "interpreter/api/inside.h"
+#include "interpreter/api/optimizer_state.h"
 #include "ops/cast.h"
 #include "ops/create.h"
 #include "ops/select.h"
 #include "optim/clip.h"
-#include "optim/step.h"
 #include "rille/grad.hpp"
 #include "rille/optim.hpp"
 
@@ -22,34 +22,7 @@ namespace rille::v1::optim {
 
 namespace {
 
-enum class Rule { sgd, adam, adamw };
 constexpr const char* kStateNames[] = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
-
-struct Held {
-  rille::Tensor param;
-  bool begun = false;  // has its state
-  int64_t step = 0;
-  rille::Tensor state[3], master;
-};
-
-struct Group {
-  rille::optim::Sgd sgd;
-  rille::optim::Adam adam;
-  bool master_weights = false;
-  std::optional<DType> state_dtype;
-  std::vector<Held> held;
-};
-
-}  // namespace
-
-struct OptimizerState {
-  std::string kind;
-  Rule rule;
-  std::vector<Group> groups;
-  int64_t step_count = 0;
-};
-
-namespace {
 
 using api::guarded, api::handle_of;
 
@@ -155,7 +128,7 @@ void step_group(const OptimizerState& s, Group& g) {
 
 }  // namespace
 
-Optimizer::Optimizer(const char* kind) : state_(std::make_unique<OptimizerState>()) {
+Optimizer::Optimizer(const char* kind) : state_(std::make_shared<OptimizerState>()) {
   state_->kind = kind;
   state_->rule = state_->kind == "SGD"    ? Rule::sgd
                  : state_->kind == "Adam" ? Rule::adam
@@ -226,26 +199,28 @@ size_t Optimizer::groups() const { return state().groups.size(); }
 
 namespace {
 
-double& rate(OptimizerState& s, size_t group) {
+Group& group_at(OptimizerState& s, size_t group) {
   if (group >= s.groups.size())
     throw index_error("group {}, but there are {}", group, s.groups.size());
-  Group& g = s.groups[group];
-  return s.rule == Rule::sgd ? g.sgd.lr : g.adam.lr;
+  return s.groups[group];
 }
 
 }  // namespace
 
 double Optimizer::lr(size_t group) const {
-  return guarded("lr", [&] { return rate(state(), group); });
+  return guarded("lr", [&] { return rate_in(state(), group_at(state(), group)); });
 }
 void Optimizer::set_lr(size_t group, double lr) {
   guarded("set_lr", [&] {
     check(lr >= 0, "lr", lr);
-    rate(state(), group) = lr;
+    rate_in(state(), group_at(state(), group)) = lr;
   });
 }
 void Optimizer::set_lr(double lr) {
   for (size_t g = 0; g < groups(); ++g) set_lr(g, lr);
+}
+double Optimizer::momentum(size_t group) const {
+  return guarded("momentum", [&] { return momentum_in(state(), group_at(state(), group)); });
 }
 
 // ---- state
@@ -273,6 +248,8 @@ void each_held(OptimizerState& s, F&& f) {
     for (Held& h : g.held) f(fmt::format("{}.step", number++), g, h);
 }
 
+}  // namespace
+
 int64_t count_in(const rille::Tensor& t, const std::string& name) {
   if (t.numel() != 1 || is_float(t.dtype()))
     throw fail(Kind::state, "E_STATE", "'{}' must be one integer", name);
@@ -284,8 +261,6 @@ rille::Tensor count_tensor(int64_t n) {
   *t.data_as<int64_t>() = n;
   return t;
 }
-
-}  // namespace
 
 StateDict Optimizer::state_dict() const {
   return guarded("state_dict", [&] {

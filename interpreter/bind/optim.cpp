@@ -1,37 +1,14 @@
-// What rille.optim and nn.clip_grad_norm_ ask of the engine: fused steps, clipping.
+// What rille.optim and nn.clip_grad_norm_ ask of the engine: fused steps, clipping, and the rates
+// of schedules (curves.h).
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
+#include "interpreter/bind/curves.h"
+#include "interpreter/bind/given_options.h"
 #include "optim/clip.h"
 #include "optim/step.h"
 
 namespace rille::bind {
 namespace {
-
-// Options of a group, which the Lua half has checked and filled in.
-class Group {
- public:
-  Group(Call& c, int i) : c_(c), i_(i) {}
-  double number(std::string_view key) const { return as_number(c_.option(i_, key), key); }
-  bool flag(std::string_view key) const {
-    const Value v = c_.option(i_, key);
-    return v.get<bool>() && *v.get<bool>();
-  }
-  double listed(std::string_view key, size_t k) const {
-    const Value v = c_.option(i_, key);
-    if (!v.table() || v.table()->list.size() <= k)
-      throw type_error("'{}' must be a list of {}", key, k + 1);
-    return as_number(v.table()->list[k], key);
-  }
-
- private:
-  static double as_number(const Value& v, std::string_view key) {
-    if (const double* d = v.get<double>()) return *d;
-    if (const int64_t* n = v.get<int64_t>()) return static_cast<double>(*n);
-    throw type_error("'{}' must be a number", key);
-  }
-  Call& c_;
-  int i_;
-};
 
 // Names of the states in the order of StepItem (stdlib/rille/optim/kinds.lua has them, too).
 int state_index(std::string_view key) {
@@ -60,7 +37,7 @@ std::vector<optim::StepItem> items_of(Call& c) {
   return items;
 }
 
-optim::Sgd sgd_options(const Group& g) {
+optim::Sgd sgd_options(const GivenOptions& g) {
   return {.lr = g.number("lr"),
           .momentum = g.number("momentum"),
           .dampening = g.number("dampening"),
@@ -68,7 +45,7 @@ optim::Sgd sgd_options(const Group& g) {
           .nesterov = g.flag("nesterov"),
           .maximize = g.flag("maximize")};
 }
-optim::Adam adam_options(const Group& g, bool decoupled) {
+optim::Adam adam_options(const GivenOptions& g, bool decoupled) {
   return {.lr = g.number("lr"),
           .beta1 = g.listed("betas", 0),
           .beta2 = g.listed("betas", 1),
@@ -84,7 +61,7 @@ void optimizer_step(Call& c) {
   const std::string kind = c.string(1, "kind");
   try {
     const std::vector<optim::StepItem> items = items_of(c);
-    const Group group(c, 5);
+    const GivenOptions group(c, 5);
     const int64_t step = c.integer(6, "step");
     if (kind == "SGD")
       optim::sgd_step(items, sgd_options(group), step);
@@ -112,8 +89,9 @@ void clip_norm(Call& c) {
 }  // namespace
 
 void bind_optim(Interpreter& in) {
-  static constexpr NativeEntry natives[] = {{"optimizer_step", optimizer_step},
-                                            {"clip_norm", clip_norm}};
+  static constexpr NativeEntry natives[] = {
+      {"optimizer_step", optimizer_step}, {"clip_norm", clip_norm}, {"curve", curve},
+      {"curve_length", curve_length},     {"plateau", plateau},     {"plateau_rate", plateau_rate}};
   lua::define_functions(in, "rille.native", natives);
 }
 

@@ -1,4 +1,4 @@
-// The engine from C++ alone, no Lua: a network, its loss, an optimizer.
+// The engine from C++ alone, no Lua: a network, its loss, an optimizer and its rates.
 //   find_package(rille REQUIRED)   target_link_libraries(train PRIVATE rille::rille)
 #include <rille/rille.hpp>
 
@@ -9,6 +9,7 @@ int main() {
   Device device = default_device();
   auto net = nn::Sequential(nn::Linear(512, 2048), nn::GELU(), nn::Linear(2048, 512)).to(device);
   optim::AdamW opt{net.parameters(), {.lr = 3e-4}};
+  auto schedule = optim::warmup_cosine(opt, {.warmup = 10, .steps = 100, .min_lr = 3e-5});
   for (int step = 1; step <= 100; ++step) {
     Tensor x = randn({64, 512}, {.device = device}), y = randn({64, 512}, {.device = device});
     opt.zero_grad();
@@ -16,6 +17,7 @@ int main() {
     loss.backward();
     nn::clip_grad_norm_(net.parameters(), 1.0);
     opt.step();
+    schedule.step();
     if (step % 20 == 0) std::printf("%d %.4f\n", step, loss.item<double>());
   }
 }

@@ -19,6 +19,7 @@ struct Deleter {
   void operator()(rille_module* p) const { rille_module_delete(p); }
   void operator()(rille_optimizer* p) const { rille_optimizer_delete(p); }
   void operator()(rille_results* p) const { rille_results_delete(p); }
+  void operator()(rille_schedule* p) const { rille_schedule_delete(p); }
 };
 template <class T>
 using Owned = std::unique_ptr<T, Deleter>;

@@ -85,3 +85,29 @@ t.test("restarts of equal length take no longer the later they are", function()
   local restarts = lr.CosineRestarts(optimizer(), { steps = 3 })
   t.near(restarts:at(3000000000001), restarts:at(1), 1e-12)
 end)
+
+t.test("nor do restarts that hardly grow", function()
+  local steps, mult, late = 10, 1.001, 1000000.5
+  local begun, length = 0, steps
+  while begun + length <= late do begun, length = begun + length, length * mult end
+  local wanted = (1 + math.cos(math.pi * (late - begun) / length)) / 2
+  t.near(lr.CosineRestarts(optimizer(), { steps = steps, mult = mult }):at(late), wanted, 1e-6)
+  local rate = lr.CosineRestarts(optimizer(), { steps = 1, mult = 1 + 1e-15 }):at(2 ^ 60)
+  t.ok(rate >= 0 and rate <= 1)
+end)
+
+t.test("warmup_cosine is called so in its errors", function()
+  local function text(f)
+    local fine, err = pcall(f)
+    t.ok(not fine)
+    return ("%s: %s"):format(err.op, err.message)
+  end
+  t.eq(text(function() optim.warmup_cosine(opt, { warmup = 3 }) end),
+    "warmup_cosine: 'steps' is missing")
+  t.eq(text(function() optim.warmup_cosine(opt, { warmup = 3, stesp = 9 }) end),
+    "warmup_cosine: unknown option 'stesp' (did you mean 'steps'?)")
+  local made = optim.warmup_cosine(optimizer(), { warmup = 3, steps = 9 })
+  t.eq(text(function() made:at(-1) end), "warmup_cosine.at: 'step' must be at least 0, got -1")
+  t.eq(text(function() lr.WarmupCosine(opt, { warmup = 3 }) end),
+    "WarmupCosine: 'steps' is missing")
+end)

@@ -62,6 +62,7 @@ class RILLE_API Optimizer {
   double lr(size_t group = 0) const;
   void set_lr(double lr);  // of all groups
   void set_lr(size_t group, double lr);
+  double momentum(size_t group = 0) const;  // or the first of the betas
 
   /// The state by number of the parameter, counted over the groups ("0.exp_avg", "0.step"), the
   /// tensors themselves. Options of groups are the program's own.
@@ -75,7 +76,8 @@ class RILLE_API Optimizer {
   OptimizerState& state() const;
 
  private:
-  std::unique_ptr<OptimizerState> state_;
+  friend struct OptimizerAccess;
+  std::shared_ptr<OptimizerState> state_;  // schedules look at it, too
 };
 
 class RILLE_API SGD : public Optimizer {

@@ -6,4 +6,5 @@
 #include "rille/nn.hpp"
 #include "rille/ops.hpp"
 #include "rille/optim.hpp"
+#include "rille/schedules.hpp"
 #include "rille/tensor.hpp"

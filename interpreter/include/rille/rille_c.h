@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 #define RILLE_ABI_MAJOR 1
-#define RILLE_ABI_MINOR 1
+#define RILLE_ABI_MINOR 2
 
 /* major * 65536 + minor of the library that runs: its major must be the header's, its minor at
  * least the header's. */
@@ -555,4 +555,7 @@ RILLE_API rille_status rille_call_results(rille_interpreter* interpreter, const 
 #ifdef __cplusplus
 }
 #endif
+
+/* Parts of this interface that stand in headers of their own. */
+#include "rille/rille_c_schedules.h"
 #endif

@@ -8,7 +8,8 @@ for name, kind in pairs(kinds) do
 end
 
 function names.warmup_cosine(optimizer, options)
-  return require "rille.optim.lr".WarmupCosine(optimizer, options)
+  local curve = require "rille.optim.curves".WarmupCosine
+  return require "rille.optim.scheduled"("warmup_cosine", curve)(optimizer, options)
 end
 
 return names

@@ -1,6 +1,8 @@
 -- Learning rates as pure functions: each curve has a text, options with defaults, `rate(options,
 -- step, base)` for steps from 0, and `length(options)`, the steps after which it has come to its
--- end (nil: never). Values are those of the PyTorch scheduler of the same name.
+-- end (nil: never). Values are those of the PyTorch scheduler of the same name; the engine has the
+-- formulas (runtime/optim/curves.h), which C++ hosts use, too.
+local native = require "rille.native"
 local fail = require "rille.fail"
 
 local curves = {}
@@ -22,23 +24,12 @@ local function duration(least)
   return { "steps", 5, min = least, doc = "how many steps it takes" }
 end
 
-local function steps(o) return o.steps end
-
-local function straight(from, to, part)
-  return from + (to - from) * part
-end
-
-local function half_cosine(from, to, part)
-  return to + (from - to) * (1 + math.cos(math.pi * part)) / 2
-end
-
 curves.Step = {
   doc = "The rate times gamma every `size` steps.",
   options = {
     { "size", type = "number", above = 0, required = true, doc = "steps between two changes" },
     decayed,
   },
-  rate = function(o, step, base) return base * o.gamma ^ (step // o.size) end,
 }
 
 curves.MultiStep = {
@@ -51,19 +42,11 @@ curves.MultiStep = {
       end
     end
   end,
-  rate = function(o, step, base)
-    local passed = 0
-    for _, milestone in ipairs(o.milestones) do
-      if step >= milestone then passed = passed + 1 end
-    end
-    return base * o.gamma ^ passed
-  end,
 }
 
 curves.Constant = {
   doc = "A part of the rate for some steps, then all of it.",
-  options = { { "factor", 1 / 3, min = 0, doc = "the part" }, duration(0) }, length = steps,
-  rate = function(o, step, base) return step < o.steps and base * o.factor or base end,
+  options = { { "factor", 1 / 3, min = 0, doc = "the part" }, duration(0) },
 }
 
 curves.Linear = {
@@ -73,10 +56,6 @@ curves.Linear = {
     { "stop", 1.0, min = 0, doc = "the last factor" },
     duration(1),
   },
-  length = steps,
-  rate = function(o, step, base)
-    return base * (o.start + (o.stop - o.start) * math.min(step, o.steps) / o.steps)
-  end,
 }
 
 -- Starts one step above zero unless `start` says otherwise: lr / (n + 1), 2 lr / (n + 1), ... lr.
@@ -86,36 +65,22 @@ curves.LinearWarmup = {
     all_steps(0),
     { "start", type = "number", min = 0, doc = "the first factor; 1 / (steps + 1) without" },
   },
-  length = steps,
-  rate = function(o, step, base)
-    local start = o.start or 1 / (o.steps + 1)
-    return base * (start + (1 - start) * math.min(step, o.steps) / math.max(o.steps, 1))
-  end,
 }
 
 curves.Exponential = {
   doc = "The rate times gamma at every step.",
   options = { needed("gamma", "number", "the factor", 0) },
-  rate = function(o, step, base) return base * o.gamma ^ step end,
 }
 
 curves.Polynomial = {
   doc = "Down to zero as a power of what is left.",
-  options = { duration(1), { "power", 1.0, min = 0, doc = "the power" } }, length = steps,
-  rate = function(o, step, base)
-    return base * (1 - math.min(step, o.steps) / o.steps) ^ o.power
-  end,
+  options = { duration(1), { "power", 1.0, min = 0, doc = "the power" } },
 }
 
 -- Stays at min_lr after its steps; { periodic = true } rises again.
 curves.Cosine = {
   doc = "Down to min_lr along half a cosine.",
   options = { all_steps(1), floor, { "periodic", false, doc = "rises again after its steps" } },
-  length = function(o) return not o.periodic and o.steps or nil end,
-  rate = function(o, step, base)
-    if not o.periodic then step = math.min(step, o.steps) end
-    return half_cosine(base, o.min_lr, step / o.steps)
-  end,
 }
 
 curves.CosineRestarts = {
@@ -124,22 +89,7 @@ curves.CosineRestarts = {
     needed("steps", "number", "of the first one", 1),
     { "mult", 1, min = 1, doc = "how many times as long the next one is" }, floor,
   },
-  rate = function(o, step, base)
-    local length = o.steps
-    if o.mult == 1 then step = step % length end
-    while step >= length do step, length = step - length, length * o.mult end
-    return half_cosine(base, o.min_lr, step / length)
-  end,
 }
-
-local function one_cycle_phases(o)
-  local peak, last = o.pct_start * o.steps - 1, o.steps - 1
-  local low, final = o.max_lr / o.div, o.max_lr / o.div / o.final_div
-  if not o.three_phase then return { { peak, low, o.max_lr, 1 }, { last, o.max_lr, final, -1 } } end
-  return {
-    { peak, low, o.max_lr, 1 }, { 2 * peak, o.max_lr, low, -1 }, { last, low, final, 0 },
-  }
-end
 
 -- Up to max_lr and down to almost nothing; momentum moves the other way. Stays at its last value.
 curves.OneCycle = {
@@ -155,23 +105,6 @@ curves.OneCycle = {
     { "base_momentum", 0.85, min = 0, below = 1, doc = "the lowest" },
     { "max_momentum", 0.95, min = 0, below = 1, doc = "the highest" },
   },
-  length = function(o) return o.steps - 1 end,
-  rate = function(o, step)
-    local first, high, low = 0, o.max_momentum, o.base_momentum
-    step = math.min(step, o.steps - 1)
-    local shape = o.anneal == "linear" and straight or half_cosine
-    for i, phase in ipairs(one_cycle_phases(o)) do
-      local last, from, to, direction = table.unpack(phase)
-      if step <= last or last >= o.steps - 1 then
-        local part = last > first and (step - first) / (last - first) or 1
-        local momentum = high
-        if direction == 1 then momentum = shape(high, low, part) end
-        if direction == -1 then momentum = shape(low, high, part) end
-        return shape(from, to, part), o.cycle_momentum and momentum or nil, i
-      end
-      first = last
-    end
-  end,
 }
 
 -- Between base_lr and max_lr and back; "triangular2" halves each next cycle, "exp_range" decays by
@@ -187,15 +120,6 @@ curves.Cyclic = {
       doc = "whether the height stays, halves each cycle or decays by gamma" },
     { "gamma", 1.0, min = 0, doc = "of exp_range" },
   },
-  rate = function(o, step)
-    local length = o.up + (o.down or o.up)
-    local cycle, place = step // length, step % length
-    local part = place <= o.up and place / o.up or 1 - (place - o.up) / (length - o.up)
-    local scale = 1
-    if o.mode == "triangular2" then scale = 0.5 ^ cycle end
-    if o.mode == "exp_range" then scale = o.gamma ^ step end
-    return o.base_lr + (o.max_lr - o.base_lr) * part * scale
-  end,
 }
 
 -- A function of the step that gives a factor of the base rate.
@@ -207,18 +131,13 @@ curves.Lambda = {
     if type(factor) ~= "number" then fail.type("Lambda", "factor(step)", "a number", factor) end
     return base * factor
   end,
+  length = function() return nil end,
 }
 
 -- nanoGPT's: linear warmup that starts above zero, a half cosine to min_lr, and there it stays.
 curves.WarmupCosine = {
   doc = "Up in a straight line, then down to min_lr along half a cosine.",
   options = { warmup, needed("steps", "number", "where min_lr is reached", 1), floor },
-  length = steps,
-  rate = function(o, step, base)
-    if step < o.warmup then return base * (step + 1) / (o.warmup + 1) end
-    local part = math.min(1, (step - o.warmup) / math.max(o.steps - o.warmup, 1))
-    return half_cosine(base, o.min_lr, part)
-  end,
 }
 
 -- Warmup, a stable stretch, and a linear decay to min_lr.
@@ -228,12 +147,11 @@ curves.WarmupStableDecay = {
     warmup, needed("stable", "number", "level steps", 0),
     needed("decay", "number", "steps down", 0), floor,
   },
-  length = function(o) return o.warmup + o.stable + o.decay end,
-  rate = function(o, step, base)
-    if step < o.warmup then return base * (step + 1) / (o.warmup + 1) end
-    local part = math.min(1, math.max(0, step - o.warmup - o.stable) / math.max(o.decay, 1))
-    return base + (o.min_lr - base) * part
-  end,
 }
+
+for name, curve in pairs(curves) do
+  curve.rate = curve.rate or function(o, step, base) return native.curve(name, o, step, base) end
+  curve.length = curve.length or function(o) return native.curve_length(name, o) end
+end
 
 return curves

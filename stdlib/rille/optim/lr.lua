@@ -1,8 +1,8 @@
 -- Schedules by name: a curve tied to an optimizer.
 local fail = require "rille.fail"
-local read_options = require "rille.options"
 local Schedule = require "rille.optim.schedule"
 local curves = require "rille.optim.curves"
+local scheduled = require "rille.optim.scheduled"
 
 -- One schedule after another; all but the last must have an end. The next one counts from 0.
 --: ...: rille.optim.lr.Schedule -> rille.optim.lr.Schedule
@@ -16,8 +16,7 @@ local function chain(...)
     if part.optimizer ~= parts[1].optimizer then
       fail.argument("chain", "#%d is of another optimizer", i)
     end
-    local length = part.curve.length and part.curve.length(part.options)
-    if not length and i < #parts then
+    if i < #parts and not part.curve.length(part.options) then
       fail.argument("chain", "%s has no end, so it must be last", part.name)
     end
   end
@@ -33,7 +32,7 @@ local function chain(...)
     length = function()
       local total = 0
       for _, part in ipairs(parts) do
-        local length = part.curve.length and part.curve.length(part.options)
+        local length = part.curve.length(part.options)
         if not length then return nil end
         total = total + length
       end
@@ -45,16 +44,6 @@ end
 
 local lr = { chain = chain, Plateau = require "rille.optim.plateau".new }
 
-for name, curve in pairs(curves) do
-  lr[name] = function(optimizer, options)
-    if type(optimizer) ~= "table" or type(optimizer.groups) ~= "table" then
-      fail.type(name, "optimizer", "an optimizer", optimizer)
-    end
-    if name == "Lambda" and type(options) == "function" then options = { factor = options } end
-    local read = read_options(name, options, curve.options)
-    if curve.check then curve.check(read) end
-    return Schedule.new(name, curve, optimizer, read)
-  end
-end
+for name, curve in pairs(curves) do lr[name] = scheduled(name, curve) end
 
 return lr

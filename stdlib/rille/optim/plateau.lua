@@ -1,4 +1,5 @@
--- Lowers the rate when a metric has stopped improving: schedule:step(metric).
+-- Lowers the rate when a metric has stopped improving: schedule:step(metric). The engine judges
+-- (runtime/optim/plateau.h), for C++ hosts, too.
 local native = require "rille.native"
 local check = require "rille.check"
 local fail = require "rille.fail"
@@ -31,37 +32,19 @@ local function new(optimizer, options)
   return self
 end
 
-local function better(self, metric)
-  local o, sign = self.options, self.options.mode == "min" and -1 or 1
-  local bar
-  if o.threshold_mode == "rel" then
-    bar = self.best * (1 + sign * o.threshold)
-  else
-    bar = self.best + sign * o.threshold
-  end
-  return sign * metric > sign * bar
-end
-
 -- Returns whether the rate was lowered.
 function Plateau:step(metric)
   if native.is_tensor(metric) then metric = metric:item() end
   check("Plateau.step", "metric", metric, { type = "number" })
-  if better(self, metric) then
-    self.best, self.bad = metric, 0
-  else
-    self.bad = self.bad + 1
-  end
-  if self.resting > 0 then
-    self.resting, self.bad = self.resting - 1, 0
-  end
-  if self.bad <= self.options.patience then return false end
-  self.resting, self.bad = self.options.cooldown, 0
+  local lower
+  self.best, self.bad, self.resting, lower =
+    native.plateau(self.options, self.best, self.bad, self.resting, metric)
+  if not lower then return false end
   local lowered = false
   for _, group in ipairs(self.optimizer.groups) do
-    local rate = math.max(group.lr * self.options.factor, self.options.min_lr)
-    if group.lr - rate > self.options.eps then
-      group.lr, lowered = rate, true
-    end
+    local rate = native.plateau_rate(self.options, group.lr)
+    lowered = lowered or rate < group.lr
+    group.lr = rate
   end
   return lowered
 end

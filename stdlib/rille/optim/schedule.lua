@@ -14,10 +14,12 @@ local function set_momentum(group, momentum)
   end
 end
 
--- Writes the rates of the current step into the optimizer's groups.
+-- Writes the rates of the current step into the groups that it knows; those that were added later
+-- keep their own.
 local function write(self)
-  for i, group in ipairs(self.optimizer.groups) do
-    local rate, momentum = self.curve.rate(self.options, self.count, self.bases[i])
+  for i, base in ipairs(self.bases) do
+    local group = self.optimizer.groups[i]
+    local rate, momentum = self.curve.rate(self.options, self.count, base)
     group.lr = rate
     set_momentum(group, momentum)
   end
