@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <cstdlib>
 
 #include "core/fail.h"
 #include "core/references.h"
@@ -65,17 +65,66 @@ std::exception_ptr failure_of(int64_t number, std::optional<int64_t> sample) {
 
 }  // namespace
 
+// ---- the end of the process
+// ---------------------------------------------------------------------------------------
+
+// Loaders whose threads run. A host may end by exit() in the middle of an epoch: then the threads
+// must be gone before C++ takes away the tables that they use. Loaders come and go on several
+// threads, and this list outlives all of them.
+class LoaderWorkers::Open {
+ public:
+  static Open& all() {
+    static auto* const open = [] {
+      std::atexit([] { all().stop(); });
+      return new Open;
+    }();
+    return *open;
+  }
+  void add(LoaderWorkers* workers) {
+    const std::lock_guard lock(mutex_);
+    list_.push_back(workers);
+  }
+  void remove(LoaderWorkers* workers) {
+    const std::lock_guard lock(mutex_);
+    std::erase(list_, workers);
+  }
+
+ private:
+  // A host's function that does not come back must not keep the process from its end.
+  static constexpr std::chrono::seconds kPatience{5};
+
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    for (LoaderWorkers* w : list_) w->ask_to_stop();
+    for (LoaderWorkers* w : list_) {
+      std::unique_lock its_lock(w->mutex_);
+      w->thread_ended_.wait_for(its_lock, kPatience, [w] { return w->running_ == 0; });
+    }
+  }
+
+  std::mutex mutex_;
+  std::vector<LoaderWorkers*> list_;
+};
+
+// ---- the loader's side
+// ---------------------------------------------------------------------------------------
+
 LoaderWorkers::LoaderWorkers(LoaderPlan plan, int64_t count)
     : plan_(std::move(plan)),
       flags_(Context().flags | (Context::current().flags & kDeterministic)),
       dtype_(Context::current().default_dtype),
       device_(Context::current().default_device) {
   share_references();
+  Open::all().add(this);
   const SignalsBlocked quiet;
   try {
-    for (int64_t number = 0; number < count; ++number)
+    threads_.reserve(static_cast<size_t>(count));
+    for (int64_t number = 0; number < count; ++number) {
+      const std::lock_guard lock(mutex_);
       threads_.emplace_back([this, number] { work(number); });
-  } catch (const std::system_error&) {
+      ++running_;
+    }
+  } catch (const std::exception&) {
     stop();
     throw fail(Kind::memory, "E_OOM", "{} threads can't be had", count);
   }
@@ -83,13 +132,16 @@ LoaderWorkers::LoaderWorkers(LoaderPlan plan, int64_t count)
 
 LoaderWorkers::~LoaderWorkers() { stop(); }
 
+void LoaderWorkers::ask_to_stop() {
+  const std::lock_guard lock(mutex_);
+  stop_ = true;
+  job_came_.notify_all();
+}
+
 void LoaderWorkers::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-    job_came_.notify_all();
-  }
+  ask_to_stop();
   for (std::thread& t : threads_) t.join();
+  Open::all().remove(this);
 }
 
 void LoaderWorkers::submit(LoaderJob job) {
@@ -141,6 +193,9 @@ void LoaderWorkers::work(int64_t number) {
   Context::enter(&context);
   while (const TicketRef ticket = next_job()) carry_out(*ticket, number);
   Context::enter(nullptr);
+  const std::lock_guard lock(mutex_);
+  --running_;
+  thread_ended_.notify_all();
 }
 
 LoaderWorkers::TicketRef LoaderWorkers::next_job() {

@@ -30,8 +30,10 @@ class LoaderWorkers {
 
  private:
   struct Ticket;
+  class Open;
   using TicketRef = std::shared_ptr<Ticket>;
 
+  void ask_to_stop();
   void stop();
   void work(int64_t number);
   TicketRef next_job();
@@ -42,10 +44,11 @@ class LoaderWorkers {
   const DType dtype_;
   const Device device_;
   std::mutex mutex_;
-  std::condition_variable job_came_, batch_came_;
+  std::condition_variable job_came_, batch_came_, thread_ended_;
   std::deque<TicketRef> jobs_;     // that no worker has begun
   std::deque<TicketRef> tickets_;  // in order: all whose batch was not taken
   std::atomic<bool> stop_ = false;
+  int64_t running_ = 0;  // threads
   std::vector<std::thread> threads_;
 };
 
