@@ -2,11 +2,14 @@
 // depend on who makes them.
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 
 #include "api/loaders.h"
 
 using namespace rille;
 using namespace rille::test;
+
+static_assert(std::ranges::input_range<data::Loader>);
 
 namespace {
 
