@@ -41,19 +41,19 @@ class CallbackDataset : public data::Dataset {
 data::LoaderOptions options_from(const rille_value* from) {
   data::LoaderOptions o;
   Options read(from);
-  if (const Value& batch = read.value("batch"); batch.boolean() && !*batch.boolean())
+  if (const Value& batch = read.asked("batch"); batch.boolean() && !*batch.boolean())
     o.batch = 0;
   else
-    read.read("batch", o.batch);
-  read.read("shuffle", o.shuffle);
-  read.read("sampler", o.sampler);
-  read.read("workers", o.workers);
-  read.read("drop_last", o.drop_last);
-  read.read("prefetch", o.prefetch);
-  read.read("persistent", o.persistent);
-  read.read("timeout", o.timeout);
+    read("batch", o.batch);
+  read("shuffle", o.shuffle);
+  read("sampler", o.sampler);
+  read("workers", o.workers);
+  read("drop_last", o.drop_last);
+  read("prefetch", o.prefetch);
+  read("persistent", o.persistent);
+  read("timeout", o.timeout);
   std::optional<int64_t> seed;
-  read.read("seed", seed);
+  read("seed", seed);
   if (seed) o.seed = static_cast<uint64_t>(*seed);
   read.refuse_others();
   return o;

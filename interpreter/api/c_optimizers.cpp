@@ -1,7 +1,8 @@
 // The C interface: optimizers by name, their options from a table.
+#include <set>
 #include <variant>
 
-#include "interpreter/api/c_options.h"
+#include "interpreter/api/c_arguments.h"
 #include "rille/optim.hpp"
 
 struct rille_optimizer {
@@ -11,22 +12,55 @@ struct rille_optimizer {
 namespace rille::capi {
 namespace {
 
-using v1::Error, v1::ErrorKind;
+using v1::Convert, v1::Error, v1::ErrorKind, v1::Value;
 
 namespace optim = v1::optim;
 
-void read_dtype(Options& read, std::optional<v1::Dtype>& to) {
-  std::string name;
-  read.read("state_dtype", name);
-  if (!name.empty()) to = v1::parse_dtype(name);
-}
-void read_betas(Options& read, std::array<double, 2>& to) {
-  std::vector<double> betas(to.begin(), to.end());
-  read.read("betas", betas);
-  if (betas.size() != 2)
-    throw Error(ErrorKind::argument, "E_OPTION", "'betas' must be two numbers");
-  to = {betas[0], betas[1]};
-}
+// Options by name; what nobody asked for is unknown.
+class Options {
+ public:
+  explicit Options(const rille_value* from) : from_(value_or_nil(from)) {
+    if (!from_.is_nil()) (void)from_.as<v1::Table>();
+  }
+
+  template <class T>
+  void read(const char* name, T& to) {
+    known_.insert(name);
+    if (const Value& v = from_[name]; !v.is_nil()) to = Convert<T>::from(v, {name});
+  }
+  void read_dtype(std::optional<v1::Dtype>& to) {
+    std::string name;
+    read("state_dtype", name);
+    if (!name.empty()) to = v1::parse_dtype(name);
+  }
+  void read_betas(std::array<double, 2>& to) {
+    std::vector<double> betas(to.begin(), to.end());
+    read("betas", betas);
+    if (betas.size() != 2)
+      throw Error(ErrorKind::argument, "E_OPTION", "'betas' must be two numbers");
+    to = {betas[0], betas[1]};
+  }
+  void refuse_others() const {
+    const v1::Table* t = from_.table();
+    if (!t) return;
+    if (!t->list.empty())
+      throw Error(ErrorKind::argument, "E_OPTION", "options have names, got a list");
+    for (const auto& [name, value] : t->named)
+      if (!known_.count(name)) throw unknown(name);
+  }
+
+ private:
+  Error unknown(const std::string& name) const {
+    Error e(ErrorKind::argument, "E_OPTION", "unknown option '" + name + "'");
+    std::string takes = "takes:";
+    for (const std::string& known : known_) takes += " " + known;
+    e.facts.push_back(takes);
+    return e;
+  }
+
+  Value from_;
+  std::set<std::string, std::less<>> known_;
+};
 
 template <class O>
 O options_from(const rille_value* from) {
@@ -36,13 +70,13 @@ O options_from(const rille_value* from) {
   read.read("weight_decay", o.weight_decay);
   read.read("maximize", o.maximize);
   read.read("master_weights", o.master_weights);
-  read_dtype(read, o.state_dtype);
+  read.read_dtype(o.state_dtype);
   if constexpr (requires { o.momentum; }) {
     read.read("momentum", o.momentum);
     read.read("dampening", o.dampening);
     read.read("nesterov", o.nesterov);
   } else {
-    read_betas(read, o.betas);
+    read.read_betas(o.betas);
     read.read("eps", o.eps);
     read.read("amsgrad", o.amsgrad);
   }
