@@ -16,6 +16,7 @@ void bind_all(Interpreter& in) {
   bind_inspect(in);
   bind_nn(in);
   bind_optim(in);
+  bind_orders(in);
   bind_saves(in);
   bind_schema(in);
   bind_scopes(in);

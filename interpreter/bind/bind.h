@@ -20,6 +20,7 @@ void bind_info(Interpreter& in);
 void bind_inspect(Interpreter& in);
 void bind_nn(Interpreter& in);
 void bind_optim(Interpreter& in);
+void bind_orders(Interpreter& in);
 void bind_saves(Interpreter& in);
 void bind_schema(Interpreter& in);
 void bind_scopes(Interpreter& in);

@@ -61,7 +61,10 @@ end
 
 -- Where `catch (...)` may stand: around the guard's work, and around code of a host's, from which no
 -- error of Lua's comes.
-local calls_hosts = { ["interpreter/api/values.cpp"] = true, ["interpreter/lua/output.cpp"] = true }
+local calls_hosts = {
+  ["interpreter/api/loader_workers.cpp"] = true, ["interpreter/api/values.cpp"] = true,
+  ["interpreter/lua/output.cpp"] = true,
+}
 
 local function check_text(path)
   local in_interpreter = path:find("^interpreter/") and not path:find("^interpreter/lua/guard%.")

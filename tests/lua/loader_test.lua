@@ -111,6 +111,15 @@ t.test("going on in the middle of an epoch is exact", function()
   end
 end)
 
+t.test("a state of before the first batch goes on with the first epoch", function()
+  local fresh = noisy(0)
+  local state = fresh:state()
+  t.eq({ state.epoch, state.batches }, { 1, 0 })
+  local resumed = noisy(0)
+  resumed:load_state(state)
+  t.eq(drain(resumed), drain(fresh))
+end)
+
 t.test("leaving a loop early does not spoil the next", function()
   local loader <close> = data.Loader(numbers(12), { batch = 2, workers = 2, persistent = true })
   for batch in loader do

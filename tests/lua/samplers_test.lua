@@ -34,6 +34,12 @@ t.test("a random order is a permutation, another each epoch, the same each time"
   for i, position in ipairs(sorted(second)) do t.eq(position, i) end
 end)
 
+t.test("orders stay as they were: recipes are resumed by other versions", function()
+  t.eq(collect(data.Random(10, { seed = 42 }), 1), { 5, 2, 8, 4, 6, 10, 9, 7, 3, 1 })
+  t.eq(collect(data.Random(10, { seed = 42 }), 2), { 9, 8, 1, 4, 3, 5, 2, 6, 7, 10 })
+  t.eq(collect(data.Random(12, { seed = -1 }), 2), { 11, 5, 12, 8, 1, 6, 3, 7, 2, 4, 10, 9 })
+end)
+
 t.test("shuffles are uniform: each position is first about equally often", function()
   local counts, sampler = {}, data.Random(5, { seed = 1 })
   for epoch = 1, 5000 do

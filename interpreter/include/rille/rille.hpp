@@ -1,5 +1,6 @@
 // The whole C++ interface of librille: find_package(rille), link rille::rille, include this.
 #pragma once
+#include "rille/data.hpp"
 #include "rille/files.hpp"
 #include "rille/grad.hpp"
 #include "rille/interpreter.hpp"

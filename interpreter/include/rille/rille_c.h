@@ -557,5 +557,6 @@ RILLE_API rille_status rille_call_results(rille_interpreter* interpreter, const 
 #endif
 
 /* Parts of this interface that stand in headers of their own. */
+#include "rille/rille_c_data.h"
 #include "rille/rille_c_schedules.h"
 #endif

@@ -84,7 +84,7 @@ function Loader.new(set, options)
   o.seed = o.seed or native.initial_seed()
   local self = setmetatable({ set = set, options = o, running = {} }, Loader)
   self.transform = o.transform
-  self.order, self.epoch, self.done = order_of(set, o), 0, 0
+  self.order, self.epoch, self.done, self.ended = order_of(set, o), 0, 0, true
   self.plan = {
     set = set, transform = o.transform, collate = o.collate, seed = o.seed,
     worker_init = o.worker_init,
