@@ -1,5 +1,5 @@
--- LuaRocks: from a clone, `luarocks --lua-version 5.4 make` (docs/stock-lua.md). It builds rille.so
--- and nothing else.
+-- `luarocks --lua-version 5.4 make scripts/rille-scm-1.rockspec` in a clone builds and installs
+-- rille.so, and nothing else (docs/stock-lua.md).
 rockspec_format = "3.0"
 package = "rille"
 version = "scm-1"
