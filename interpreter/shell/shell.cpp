@@ -114,14 +114,17 @@ int no_such_command(const std::string& word) {
 
 int dispatch(const Words& words) {
   if (words.empty()) return repl_command(words);
+  const auto asks_for_help = [](const std::string& w) { return w == "--help" || w == "-h"; };
   const std::string& first = words[0];
-  if (first == "--help" || first == "-h") return help({});
+  if (asks_for_help(first)) return help({});
   if (first == "--version" || first == "-v") {
     fmt::print("rille {}\n", version());
     return 0;
   }
   for (const Command& c : kCommands)
-    if (c.name == first) return c.run({words.begin() + 1, words.end()});
+    if (c.name == first)
+      return words.size() > 1 && asks_for_help(words[1]) ? help({first})
+                                                         : c.run({words.begin() + 1, words.end()});
   return names_a_script(first) ? run_command(words) : no_such_command(first);
 }
 

@@ -6,6 +6,7 @@ says 0 'usage: rille COMMAND' "$RILLE" --help
 says 0 'rille [0-9]' "$RILLE" --version
 for command in run help info selftest bench; do
   says 0 "usage: rille $command" "$RILLE" help $command
+  says 0 "usage: rille $command" "$RILLE" $command --help
 done
 says 0 'rille.matmul(x, y)' "$RILLE" help matmul
 says 0 'rille.gelu' "$RILLE" help rille.gelu

@@ -1,5 +1,7 @@
 // The interactive shell as a person meets it: keys go in, the screen is read.
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
 
 #include "support/temp_dir.h"
 #include "terminal/terminal.h"
@@ -41,9 +43,20 @@ TEST_CASE("shell: locals stay, values are shown", "[terminal]") {
   Shell shell;
   shell.says("local x = 1", "\n");
   shell.says("x + 1", "\n2");
-  shell.says("require('rille').ones(2, 3)", "f32[2, 3]");
+  shell.says("rille.ones(2, 3)", "f32[2, 3]");
   shell.says("_1:sum():item()", "6.0");
   CHECK(shell.leave() == 0);
+}
+
+TEST_CASE("shell: what .save writes is a script that stands alone", "[terminal]") {
+  Shell shell;
+  const std::string path = shell.home.path() + "/saved.lua";
+  shell.says("print(rille.ones(2):sum():item())", "2.0");
+  shell.says(".save " + path, "\n");
+  CHECK(shell.leave() == 0);
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  CHECK(text.str() == "local rille = require \"rille\"\nprint(rille.ones(2):sum():item())\n");
 }
 
 TEST_CASE("shell: a tensor keeps to the width of the terminal", "[terminal]") {
@@ -91,7 +104,6 @@ TEST_CASE("shell: Ctrl-C stops what runs and keeps the rest", "[terminal]") {
 
 TEST_CASE("shell: Tab completes", "[terminal]") {
   Shell shell;
-  shell.says("local rille = require 'rille'", "\n");
   shell.terminal.type(std::string("rille.soft_mar") + kTab);
   shell.expects("gin_loss");
   shell.terminal.type(kCtrlC);

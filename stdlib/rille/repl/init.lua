@@ -1,5 +1,6 @@
 -- The interactive shell: a native reads lines and hands them to the session, asks what a word may
 -- become, and comes back where the user leaves.
+local rille = require "rille"
 local native = require "rille.native"
 local Session = require "rille.repl.session"
 local complete = require "rille.repl.complete"
@@ -19,6 +20,8 @@ return function(count, ...)
     first[#first + 1] = ".load " .. script
   end
   local session = Session.new()
+  _G.rille = rille                                       -- what the shell is for needs no word
+  session.kept[1] = 'local rille = require "rille"'      -- but scripts that .save writes do
   local function feed(line)
     local came = session:feed(line)
     return session.over and "over" or came == "more" and "more" or nil

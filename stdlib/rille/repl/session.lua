@@ -52,7 +52,7 @@ local function error_text(err)
   if type(err) == "table" then return err end
   local trace = tostring(err) .. "\n" .. debug.traceback(nil, 2)
   trace = trace:gsub("\n%s*rille:rille%.repl.*", ""):gsub("\n%s*%[C%]: in function 'xpcall'.*", "")
-  return (trace:gsub("\nstack traceback:\n%s*input:%d+:%d+: in main chunk$", ""))
+  return (trace:gsub("\nstack traceback:\n%s*input:%d+:%d+: in [^\n]*$", ""))
 end
 
 -- Statements as a chunk whose locals are the session's. Without a chunk: why.
