@@ -8,9 +8,9 @@ hosts=$SOURCE/scripts/hosts
 mv first "moved here"
 prefix="$PWD/moved here"
 
-"$cmake" -G Ninja -S "$SOURCE/tests/hosts/package" -B made -DHOSTS="$hosts" -DCMAKE_PREFIX_PATH="$prefix" \
-  -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_FLAGS="$flags" \
-  -DCMAKE_C_FLAGS="$flags" >log || { cat log; exit 1; }
+"$cmake" -G Ninja -S "$SOURCE/tests/hosts/package" -B made -DHOSTS="$hosts" \
+  -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_C_COMPILER="$cc" \
+  -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_C_FLAGS="$flags" >log || { cat log; exit 1; }
 "$cmake" --build made --parallel 2 >>log || { cat log; exit 1; }
 
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
