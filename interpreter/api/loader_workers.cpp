@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <utility>
 
 #include "core/fail.h"
 #include "core/references.h"
@@ -170,7 +171,8 @@ v1::data::Batch LoaderWorkers::take() {
   const TicketRef first = std::move(tickets_.front());
   tickets_.pop_front();
   lock.unlock();
-  if (first->failure) std::rethrow_exception(first->failure);
+  // Out of the ticket, which its worker may hold a while longer: an exception ends on one thread.
+  if (auto failure = std::exchange(first->failure, nullptr)) std::rethrow_exception(failure);
   return std::move(first->batch);
 }
 
