@@ -349,6 +349,12 @@ t.test("errors are short and nothing that a terminal obeys", function()
   for k = 5, #said do t.ok(not said[k]:find "\27", said[k]) end
 end)
 
+t.test("an error of an expression has its line and none of the shell's calls", function()
+  local said = session_of { "missing.field", "missing.field -- and a word" }
+  t.eq(said[1], "input:1:1: attempt to index a nil value (global 'missing')\n")
+  t.ok(said[2]:find "^input:2:%d: attempt to index a nil value %(global 'missing'%)\n$", said[2])
+end)
+
 t.test("what values look like", function()
   t.eq(show.value { 1, "a", { b = true } }, '{ 1, "a", { b = true } }')
   t.eq(show.value { ["end"] = 1, [2.5] = 2 }, '{ ["end"] = 1, [2.5] = 2 }')

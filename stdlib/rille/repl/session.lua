@@ -68,7 +68,9 @@ end
 -- An expression's chunk, or nil. Its values go through table.pack, lest a call in it be a tail
 -- call, of which an error's text could not tell the place.
 function Session:compile_expression(text, name)
-  local packed = load("return (...)(" .. text:gsub(";%s*$", "") .. "\n)", name, "t", self.env)
+  local call = "return (...)(" .. text:gsub(";%s*$", "")
+  -- On its own line where it must be, after a comment: errors of the last value have its line.
+  local packed = load(call .. ")", name, "t", self.env) or load(call .. "\n)", name, "t", self.env)
   return packed and function()
     local values = packed(table.pack)
     return table.unpack(values, 1, values.n)
