@@ -1,7 +1,5 @@
 #include "interpreter/api/loader_workers.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -9,6 +7,7 @@
 
 #include "core/fail.h"
 #include "core/references.h"
+#include "core/signals_blocked.h"
 #include "core/threads.h"
 #include "interpreter/api/inside.h"
 
@@ -24,22 +23,6 @@ struct LoaderWorkers::Ticket {
 namespace {
 
 constexpr double kLongest = 1e8;  // seconds that a clock can add
-
-// A new thread inherits the mask: signals are for the host's own threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 v1::Error of_worker(int64_t number, std::optional<int64_t> sample, const char* what) {
   v1::Error e(v1::ErrorKind::data, "E_WORKER",

@@ -1,7 +1,6 @@
 #include "interpreter/lua/worker_pool.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +12,7 @@
 
 #include "core/fail.h"
 #include "core/references.h"
+#include "core/signals_blocked.h"
 #include "core/threads.h"
 #include "interpreter/lua/limits.h"
 #include "interpreter/lua/open.h"
@@ -308,25 +308,23 @@ WorkerPool::WorkerPool(int count, WorkerPlan plan) : shared_(std::make_shared<Sh
   share_references();
   shared_->plan = std::move(plan);
   shared_->threads.reserve(static_cast<size_t>(count));
-  // A new thread inherits the mask: signals are for the script's own thread.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStack);
   int problem = 0;
-  for (int number = 1; number <= count && problem == 0; ++number) {
-    auto start = std::make_unique<Start>(Start{shared_, number});
-    const std::lock_guard lock(shared_->mutex);  // until it is in the list
-    pthread_t thread;
-    problem = pthread_create(&thread, &attributes, body, start.get());
-    if (problem != 0) break;
-    (void)start.release();
-    shared_->threads.push_back({thread});
+  {
+    const SignalsBlocked for_new_threads;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, kStack);
+    for (int number = 1; number <= count && problem == 0; ++number) {
+      auto start = std::make_unique<Start>(Start{shared_, number});
+      const std::lock_guard lock(shared_->mutex);  // until it is in the list
+      pthread_t thread;
+      problem = pthread_create(&thread, &attributes, body, start.get());
+      if (problem != 0) break;
+      (void)start.release();
+      shared_->threads.push_back({thread});
+    }
+    pthread_attr_destroy(&attributes);
   }
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   Open::all().add(shared_.get());
   if (problem == 0) return;
   close();

@@ -1,30 +1,11 @@
 #include "io/background.h"
 
-#include <csignal>
 #include <utility>
 
 #include "core/references.h"
+#include "core/signals_blocked.h"
 
 namespace rille::io {
-namespace {
-
-/// A thread inherits the mask of the one that makes it.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
-
-}  // namespace
 
 Background::~Background() {
   if (thread_.joinable()) thread_.join();
