@@ -34,6 +34,11 @@ function measure.report(case, figures, unit)
   io.stdout:flush()
 end
 
+--- fn as it runs under bf16 autocast.
+function measure.bf16(fn)
+  return rille.amp.autocast.wrap({ dtype = "bf16" }, fn)
+end
+
 --- Times fn() until the rule is met; a call counts as `inner` repetitions of what it measures.
 function measure.case(case, fn, inner)
   for _ = 1, rule.warm_up do fn() end
@@ -48,6 +53,25 @@ function measure.case(case, fn, inner)
     local enough = #figures >= rule.least and now - start >= rule.seconds
   until enough or now - start >= rule.limit
   measure.report(case, figures)
+end
+
+--- Times functions one after another, round by round, for differences that are smaller than drift.
+function measure.in_turn(cases, functions)
+  local figures = {}
+  for i, fn in ipairs(functions) do
+    figures[i] = {}
+    for _ = 1, rule.warm_up do fn() end
+  end
+  local clock = rille.clock
+  local start = clock()
+  repeat
+    for i, fn in ipairs(functions) do
+      local before = clock()
+      fn()
+      figures[i][#figures[i] + 1] = (clock() - before) * 1e3
+    end
+  until #figures[1] >= rule.least and clock() - start >= #functions * rule.limit
+  for i, case in ipairs(cases) do measure.report(case, figures[i]) end
 end
 
 --- The largest resident memory of this process so far, in MB (2^20 bytes).

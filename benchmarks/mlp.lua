@@ -1,4 +1,5 @@
--- W3: an MLP 784-512-512-10, batch 128: zero_grad, forward, loss, backward, SGD with momentum.
+-- W3: an MLP 784-512-512-10, batch 128: zero_grad, forward, loss, backward, SGD with momentum; in
+-- f32 and under bf16 autocast.
 local rille = require "rille"
 local measure = require "measure"
 local nn = rille.nn
@@ -8,9 +9,13 @@ local model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512),
 local optimizer = rille.optim.SGD(model:parameters(), { lr = 0.05, momentum = 0.9 })
 local x, y = rille.randn(128, 784), rille.randint(0, 9, 128)
 
-measure.case("step", function()
+local function loss_of() return rille.cross_entropy(model(x), y) end
+
+local function step(forward)
   optimizer:zero_grad()
-  local loss = rille.cross_entropy(model(x), y)
-  loss:backward()
+  forward():backward()
   optimizer:step()
-end)
+end
+
+measure.case("step", function() step(loss_of) end)
+measure.case("step_bf16", function() step(measure.bf16(loss_of)) end)

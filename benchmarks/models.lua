@@ -1,4 +1,5 @@
--- The GPT of the workloads gpt and char_gpt: pre-norm, no bias, tied head, causal attention.
+-- The GPT of the workloads gpt and char_gpt: pre-norm, no bias, tied head, causal attention; and
+-- the ResNet-18 of resnet, with the first layer for small images.
 local rille = require "rille"
 local nn = rille.nn
 
@@ -47,14 +48,47 @@ function GPT:forward(ids, targets)
   return rille.cross_entropy(self.head(self.norm(x)):flatten(1, 2), targets:flatten())
 end
 
+local Residual = nn.module "Residual"
+
+function Residual:init(inputs, outputs, stride)
+  self.conv1 = nn.Conv2d(inputs, outputs, 3, { stride = stride, padding = 1, bias = false })
+  self.norm1 = nn.BatchNorm2d(outputs)
+  self.conv2 = nn.Conv2d(outputs, outputs, 3, { padding = 1, bias = false })
+  self.norm2 = nn.BatchNorm2d(outputs)
+  if stride ~= 1 or inputs ~= outputs then
+    self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, { stride = stride, bias = false }),
+      nn.BatchNorm2d(outputs))
+  end
+end
+
+function Residual:forward(x)
+  local y = self.norm2(self.conv2(rille.relu(self.norm1(self.conv1(x)))))
+  return rille.relu(y + (self.shortcut and self.shortcut(x) or x))
+end
+
 local models = { GPT = GPT }
+
+function models.resnet18()
+  local layers = { nn.Conv2d(3, 64, 3, { padding = 1, bias = false }), nn.BatchNorm2d(64),
+    nn.ReLU() }
+  local inputs = 64
+  for i, outputs in ipairs { 64, 128, 256, 512 } do
+    layers[#layers + 1] = Residual(inputs, outputs, i == 1 and 1 or 2)
+    layers[#layers + 1] = Residual(outputs, outputs, 1)
+    inputs = outputs
+  end
+  layers[#layers + 1] = nn.AdaptiveAvgPool2d(1)
+  layers[#layers + 1] = nn.Flatten()
+  layers[#layers + 1] = nn.Linear(512, 10)
+  return nn.Sequential(table.unpack(layers))
+end
 
 function models.adamw(model)
   return rille.optim.AdamW(model:parameter_groups { decay = 0.1 },
     { lr = 1e-3, betas = { 0.9, 0.99 } })
 end
 
--- One training step; returns the loss, a tensor.
+-- One training step of a model, or of a function that calls it; returns the loss, a tensor.
 function models.train_step(model, parameters, optimizer, x, y)
   optimizer:zero_grad()
   local loss = model(x, y)

@@ -1,4 +1,5 @@
--- W7, row by row: softmax, layer_norm and cross_entropy, forward and with their gradients ("both").
+-- W7, row by row: softmax, layer_norm and cross_entropy, forward and with their gradients ("both");
+-- cross_entropy in bf16 too.
 local rille = require "rille"
 local measure = require "measure"
 
@@ -24,9 +25,15 @@ end)
 both("softmax_both", softmax)
 both("layer_norm_both", layer_norm)
 
-local logits = rille.randn(2048, 50257, { requires_grad = true })
 local target = rille.randint(0, 50256, 2048)
-measure.case("cross_entropy_both", function()
-  rille.cross_entropy(logits, target):backward()
-  logits.grad = nil
-end)
+
+local function cross_entropy(name, dtype)
+  local logits = rille.randn(2048, 50257, { dtype = dtype, requires_grad = true })
+  measure.case(name, function()
+    rille.cross_entropy(logits, target):backward()
+    logits.grad = nil
+  end)
+end
+
+cross_entropy("cross_entropy_both", "f32")
+cross_entropy("cross_entropy_bf16", "bf16")

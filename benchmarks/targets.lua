@@ -12,15 +12,18 @@ return {
     { "add", { ms = 250 * ns } }, { "add_graph", { ms = 400 * ns } }, { "view", { ms = 200 * ns } },
     { "slice", { ms = 250 * ns } }, { "item", { ms = 80 * ns } },
     { "matmul64", { ms = 3 * us } } } },
-  { name = "mlp", id = "W3", cases = { { "step", 0.80 } } },
+  { name = "mlp", id = "W3", cases = { { "step", 0.80 }, { "step_bf16", 0.75 } } },
   { name = "gpt", id = "W4/5", cases = {
-    { "small", 0.80 }, { "big", 0.90 }, { "memory", { mb = 700 } } } },
+    { "small", 0.80 }, { "big", 0.90 }, { "memory", { mb = 700 } }, { "small_bf16", 0.45 },
+    { "big_bf16", 0.70 } } },
+  { name = "resnet", id = "W6", cases = { { "step", 1.0 }, { "step_bf16", 0.95 } } },
   { name = "pointwise", id = "W7", tuned = true, cases = {
     { "add", 0.40 }, { "exp", 0.40 }, { "gelu_tanh", 0.40 }, { "gelu_erf", 0.40 }, { "sum", 1.1 },
     { "copy", 1.1 }, { "add_into", 1.1 }, { "dropout", 0.15 }, { "transposed_copy", 0.60 } } },
   { name = "rows", id = "W7", tuned = true, cases = {
     { "softmax", 0.50 }, { "layer_norm", 0.50 }, { "softmax_both", 0.50 },
-    { "layer_norm_both", 0.50 }, { "cross_entropy_both", 0.50 } } },
+    { "layer_norm_both", 0.50 }, { "cross_entropy_both", 0.50 },
+    { "cross_entropy_bf16", 0.50 } } },
   { name = "optimizers", id = "W7", tuned = true, cases = {
     { "adamw", 1.0 }, { "sgd_momentum", 1.0 }, { "clip_grad_norm", 0.6 } } },
   { name = "files", id = "W10", cases = {
@@ -28,6 +31,9 @@ return {
   { name = "gemm", id = "W11", cases = {} },
   { name = "random_numbers", id = "W12", cases = {
     { "normal", 0.30 }, { "uniform", 0.30 }, { "bernoulli", 0.30 } } },
-  { name = "attention", id = "W13", cases = { { "time256", 0.85 }, { "time1024", 0.85 } } },
+  { name = "scaler", id = "amp", cases = {} },
+  { name = "attention", id = "W13", cases = {
+    { "time256", 0.85 }, { "time1024", 0.85 }, { "time256_bf16", 0.60 },
+    { "time1024_bf16", 0.60 } } },
   { name = "char_gpt", id = "run", rounds = 1, cases = { { "run", 0.85 } } },
 }

@@ -3,13 +3,20 @@ import measure
 
 torch = measure.torch()
 
-for time in (256, 1024):
-    q, k, v = (torch.randn(8, 6, time, 64, requires_grad=True) for _ in range(3))
-    dy = torch.randn(8, 6, time, 64)
+
+def case(name, time, dtype):
+    draw = lambda graph: torch.randn(8, 6, time, 64, dtype=dtype, requires_grad=graph)
+    q, k, v, dy = draw(True), draw(True), draw(True), draw(False)
 
     def call():
         y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         y.backward(dy)
         q.grad = k.grad = v.grad = None
 
-    measure.case(f"time{time}", call)
+    measure.case(name, call)
+
+
+for time in (256, 1024):
+    case(f"time{time}", time, torch.float32)
+for time in (256, 1024):
+    case(f"time{time}_bf16", time, torch.bfloat16)

@@ -23,6 +23,12 @@ def torch():
     return module
 
 
+def autocast(bf16):
+    """The scope of a forward pass in bf16, or one that does nothing."""
+    import torch as module
+    return module.autocast("cpu", module.bfloat16, enabled=bf16)
+
+
 def quantile(figures, q):
     place = q * (len(figures) - 1)
     low = int(place)
@@ -52,6 +58,21 @@ def case(name_of_case, fn, inner=1):
         if enough or now - start >= LIMIT:
             break
     report(name_of_case, figures)
+
+
+def in_turn(cases, functions):
+    figures = [[] for _ in functions]
+    for fn in functions:
+        for _ in range(WARM_UP):
+            fn()
+    start = time.perf_counter()
+    while len(figures[0]) < LEAST or time.perf_counter() - start < len(functions) * LIMIT:
+        for mine, fn in zip(figures, functions):
+            before = time.perf_counter()
+            fn()
+            mine.append((time.perf_counter() - before) * 1e3)
+    for case_name, mine in zip(cases, figures):
+        report(case_name, mine)
 
 
 def peak_mb():

@@ -10,11 +10,13 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
 x, y = torch.randn(128, 784), torch.randint(0, 10, (128,))
 
 
-def step():
+def step(bf16):
     optimizer.zero_grad()
-    loss = nn.functional.cross_entropy(model(x), y)
+    with measure.autocast(bf16):
+        loss = nn.functional.cross_entropy(model(x), y)
     loss.backward()
     optimizer.step()
 
 
-measure.case("step", step)
+measure.case("step", lambda: step(False))
+measure.case("step_bf16", lambda: step(True))

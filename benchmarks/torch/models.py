@@ -1,4 +1,4 @@
-"""The GPT of gpt.py and char_gpt.py, twin of ../models.lua."""
+"""The GPT of gpt.py and char_gpt.py and the ResNet-18 of resnet.py, twin of ../models.lua."""
 import math
 
 import torch
@@ -44,6 +44,31 @@ class GPT(nn.Module):
         for block in self.blocks:
             x = block(x)
         return F.cross_entropy(self.head(self.norm(x)).flatten(0, 1), targets.flatten())
+
+
+class Residual(nn.Module):
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False)
+        self.norm1 = nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
+        self.norm2 = nn.BatchNorm2d(outputs)
+        self.shortcut = nn.Identity()
+        if stride != 1 or inputs != outputs:
+            self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False),
+                                          nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        y = self.norm2(self.conv2(F.relu(self.norm1(self.conv1(x)))))
+        return F.relu(y + self.shortcut(x))
+
+
+def resnet18():
+    layers, inputs = [nn.Conv2d(3, 64, 3, padding=1, bias=False), nn.BatchNorm2d(64), nn.ReLU()], 64
+    for i, outputs in enumerate((64, 128, 256, 512)):
+        layers += [Residual(inputs, outputs, 1 if i == 0 else 2), Residual(outputs, outputs, 1)]
+        inputs = outputs
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
 
 
 def adamw(model):

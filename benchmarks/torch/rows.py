@@ -31,13 +31,18 @@ with torch.no_grad():
 both("softmax_both", softmax)
 both("layer_norm_both", layer_norm)
 
-logits = torch.randn(2048, 50257, requires_grad=True)
 target = torch.randint(0, 50257, (2048,))
 
 
-def cross_entropy():
-    F.cross_entropy(logits, target).backward()
-    logits.grad = None
+def cross_entropy(name, dtype):
+    logits = torch.randn(2048, 50257, dtype=dtype, requires_grad=True)
+
+    def call():
+        F.cross_entropy(logits, target).backward()
+        logits.grad = None
+
+    measure.case(name, call)
 
 
-measure.case("cross_entropy_both", cross_entropy)
+cross_entropy("cross_entropy_both", torch.float32)
+cross_entropy("cross_entropy_bf16", torch.bfloat16)

@@ -1,4 +1,6 @@
 // The C interface: interpreters.
+#include <sstream>
+
 #include "interpreter/api/c_arguments.h"
 
 using rille::capi::give, rille::capi::given, rille::capi::guarded, rille::capi::text,
@@ -12,6 +14,14 @@ Interpreter& interpreter_in(rille_interpreter* in) {
   return given(in, "the interpreter").interpreter;
 }
 
+// "cpu:1 cpu": names with spaces between them.
+std::vector<rille::v1::Device> devices_of(const char* names) {
+  std::vector<rille::v1::Device> out;
+  std::istringstream words(names ? names : "");
+  for (std::string word; words >> word;) out.emplace_back(word);
+  return out;
+}
+
 Interpreter::Options options_of(const rille_options& o) {
   Interpreter::Options out;
   out.sandbox = o.sandbox ? Sandbox::recipe : Sandbox::none;
@@ -23,6 +33,7 @@ Interpreter::Options options_of(const rille_options& o) {
   out.time_limit = o.time_limit;
   out.seed = o.seed;
   out.interruptible = o.interruptible != 0;
+  out.devices = devices_of(o.devices);
   const auto sink = [&o](rille_sink f) -> std::function<void(std::string_view)> {
     if (!f) return {};
     return [f, userdata = o.sink_userdata](std::string_view s) { f(userdata, s.data(), s.size()); };

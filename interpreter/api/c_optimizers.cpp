@@ -31,6 +31,8 @@ O options_from(const rille_value* from) {
   read("maximize", o.maximize);
   read("master_weights", o.master_weights);
   read_dtype(read, o.state_dtype);
+  read("stochastic_rounding", o.stochastic_rounding);
+  read("stats", o.stats);
   if constexpr (requires { o.momentum; }) {
     read("momentum", o.momentum);
     read("dampening", o.dampening);
@@ -94,6 +96,15 @@ rille_status rille_optimizer_step(rille_optimizer* o, rille_error** error) {
 }
 int64_t rille_optimizer_step_count(const rille_optimizer* o) {
   return o ? base(*o).step_count() : 0;
+}
+rille_status rille_optimizer_stats(const rille_optimizer* o, double* update_norm,
+                                   double* param_norm, int64_t* lost_updates, rille_error** error) {
+  return guarded(error, [&] {
+    const rille::v1::optim::StepStats stats = optimizer_in(o).stats();
+    if (update_norm) *update_norm = stats.update_norm;
+    if (param_norm) *param_norm = stats.param_norm;
+    if (lost_updates) *lost_updates = stats.lost_updates;
+  });
 }
 size_t rille_optimizer_groups(const rille_optimizer* o) { return o ? base(*o).groups() : 0; }
 

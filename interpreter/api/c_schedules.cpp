@@ -20,9 +20,10 @@ namespace lr = v1::optim::lr;
 using v1::optim::Optimizer;
 
 template <class O>
-O options_from(const rille_value* from) {
+O options_from(const rille_value* from, bool* skip_aware = nullptr) {
   O o;
   Options read(from);
+  if (skip_aware) read("skip_aware", *skip_aware);
   lr::each_option(o, [&](const char* name, auto& to, const lr::Bounds&) { read(name, to); });
   read.refuse_others();
   lr::each_option(o, [&](const char* name, auto&, const lr::Bounds& bounds) {
@@ -42,7 +43,14 @@ std::function<double(int64_t)> factor_from(const rille_value* from) {
 
 template <class Schedule, class O>
 rille_schedule of(Optimizer& optimizer, const rille_value* options) {
-  return {Schedule(optimizer, options_from<O>(options))};
+  if constexpr (std::is_base_of_v<lr::Schedule, Schedule>) {
+    bool skip_aware = true;
+    Schedule made(optimizer, options_from<O>(options, &skip_aware));
+    made.set_skip_aware(skip_aware);
+    return {std::move(made)};
+  } else {
+    return {Schedule(optimizer, options_from<O>(options))};
+  }
 }
 
 struct Kind {

@@ -5,20 +5,21 @@ using rille::capi::copy_text, rille::capi::given, rille::capi::guarded, rille::c
 using rille::v1::Dtype, rille::v1::Error, rille::v1::ErrorKind;
 
 static_assert(static_cast<int>(Dtype::f64) == RILLE_F64 &&
-              static_cast<int>(Dtype::boolean) == RILLE_BOOL);
+              static_cast<int>(Dtype::boolean) == RILLE_BOOL &&
+              static_cast<int>(Dtype::f4_e2m1) == RILLE_F4_E2M1);
 
 namespace rille::capi {
 
 namespace {
 
-bool is_dtype(rille_dtype dtype) { return dtype >= RILLE_F64 && dtype <= RILLE_BOOL; }
+bool is_dtype(rille_dtype dtype) { return dtype >= RILLE_F64 && dtype <= RILLE_F4_E2M1; }
 
 }  // namespace
 
 v1::Dtype dtype_of(rille_dtype dtype) {
   if (!is_dtype(dtype))
     throw Error(ErrorKind::dtype, "E_DTYPE", std::to_string(dtype) + " is no dtype",
-                "RILLE_F64 to RILLE_BOOL are");
+                "RILLE_F64 to RILLE_F4_E2M1 are");
   return static_cast<Dtype>(dtype);
 }
 

@@ -85,6 +85,7 @@ rille_dtype rille_tensor_dtype(const rille_tensor* t) {
   return t ? static_cast<rille_dtype>(t->tensor.dtype()) : -1;
 }
 int64_t rille_tensor_numel(const rille_tensor* t) { return t ? t->tensor.numel() : 0; }
+int64_t rille_tensor_nbytes(const rille_tensor* t) { return t ? t->tensor.nbytes() : 0; }
 
 rille_status rille_tensor_shape(const rille_tensor* t, int64_t* out, rille_error** error) {
   return guarded(error, [&] { copy_list(tensor_in(t).shape(), out); });
@@ -132,7 +133,7 @@ rille_status rille_tensor_read(const rille_tensor* t, rille_dtype dtype, void* o
     const void* data = dense.raw_const_data();
     if (count)
       std::memcpy(&given(static_cast<char*>(out), "the place"), data,
-                  count * size_of(dtype_of(dtype)));
+                  static_cast<size_t>(dense.nbytes()));
   });
 }
 int rille_tensor_is_contiguous(const rille_tensor* t) { return t && t->tensor.is_contiguous(); }

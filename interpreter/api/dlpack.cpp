@@ -13,11 +13,24 @@ struct Format {
   DType dtype;
   uint8_t code, bits;
 };
-constexpr Format kFormats[] = {{DType::f64, kDLFloat, 64}, {DType::f32, kDLFloat, 32},
-                               {DType::f16, kDLFloat, 16}, {DType::bf16, kDLBfloat, 16},
-                               {DType::i64, kDLInt, 64},   {DType::i32, kDLInt, 32},
-                               {DType::i16, kDLInt, 16},   {DType::i8, kDLInt, 8},
-                               {DType::u8, kDLUInt, 8},    {DType::boolean, kDLBool, 8}};
+constexpr Format kFormats[] = {{DType::f64, kDLFloat, 64},
+                               {DType::f32, kDLFloat, 32},
+                               {DType::f16, kDLFloat, 16},
+                               {DType::bf16, kDLBfloat, 16},
+                               {DType::i64, kDLInt, 64},
+                               {DType::i32, kDLInt, 32},
+                               {DType::i16, kDLInt, 16},
+                               {DType::i8, kDLInt, 8},
+                               {DType::u8, kDLUInt, 8},
+                               {DType::boolean, kDLBool, 8},
+                               {DType::f8_e4m3, kDLFloat8_e4m3fn, 8},
+                               {DType::f8_e5m2, kDLFloat8_e5m2, 8},
+                               {DType::f8_e8m0, kDLFloat8_e8m0fnu, 8},
+                               {DType::f8_e4m3fnuz, kDLFloat8_e4m3fnuz, 8},
+                               {DType::f8_e5m2fnuz, kDLFloat8_e5m2fnuz, 8},
+                               {DType::f6_e3m2, kDLFloat6_e3m2fn, 6},
+                               {DType::f6_e2m3, kDLFloat6_e2m3fn, 6},
+                               {DType::f4_e2m1, kDLFloat4_e2m1fn, 4}};
 
 DType dtype_of(DLDataType given) {
   for (const Format& f : kFormats)
@@ -95,6 +108,9 @@ Tensor Tensor::from_dlpack(DLManagedTensorVersioned* managed) {
       throw arg_error("the struct is of DLPack {}.{}; versions {}.x are read",
                       managed->version.major, managed->version.minor, DLPACK_MAJOR_VERSION);
     api::HostBlock block = api::block_of(managed->dl_tensor);
+    if (is_packed(block.dtype) && (managed->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED))
+      throw dtype_error("{} elements must share bytes, the struct has a byte for each",
+                        rille::name(block.dtype));
     block.read_only = managed->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
     return api::handle_of(api::adopt(block, api::release<DLManagedTensorVersioned>, managed));
   });

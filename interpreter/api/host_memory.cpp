@@ -8,7 +8,7 @@ namespace rille::api {
 namespace {
 
 // How far from the first element the last byte lies; 0 where there is none.
-size_t extent(const Shape& shape, const Strides& strides, size_t item) {
+size_t extent(const Shape& shape, const Strides& strides, DType dtype) {
   int64_t last = 0;
   for (int d = 0; d < shape.size(); ++d) {
     if (shape[d] == 0) return 0;
@@ -20,7 +20,7 @@ size_t extent(const Shape& shape, const Strides& strides, size_t item) {
         __builtin_add_overflow(last, span, &last) || last > kMaxBytes)
       throw shape_error("strides {} lead out of every memory", to_string(strides));
   }
-  return (static_cast<size_t>(last) + 1) * item;
+  return static_cast<size_t>(bytes_of(dtype, last + 1));
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ Tensor adopt(const HostBlock& block, void (*release)(void*), void* context) {
   const int64_t n = checked_numel(block.shape, item);
   if (block.strides.size() != block.shape.size())
     throw shape_error("{} strides for {} dims", block.strides.size(), block.shape.size());
-  const size_t bytes = extent(block.shape, block.strides, item);
+  const size_t bytes = extent(block.shape, block.strides, block.dtype);
   if (n && !block.data) throw arg_error("the address is null");
   if (reinterpret_cast<uintptr_t>(block.data) % item)
     throw arg_error("the address is no multiple of {} bytes, the size of {}", item,

@@ -34,6 +34,7 @@ lua::Policy policy_of(const InterpreterOptions& o) {
   p.tensor_memory_limit = o.tensor_memory_limit;
   p.instruction_limit = o.instruction_limit;
   p.time_limit = o.time_limit;
+  for (const Device d : o.devices) p.devices.push_back(api::device_of(d));
   return p;
 }
 

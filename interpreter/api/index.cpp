@@ -73,7 +73,7 @@ class Builder {
   // A mask of several dims covers as many; ids cover one.
   void tensor(const Tensor& i) {
     const bool mask = i.dtype() == DType::boolean;
-    if (is_float(i.dtype()))
+    if (category(i.dtype()) == Category::floating)
       throw dtype_error("a tensor index must hold integers (ids from 0) or booleans, got {}",
                         name(i.dtype()));
     look_.ids.push_back(i);
@@ -96,8 +96,16 @@ Look look_at(const Tensor& t, const std::vector<v1::Index>& at) {
 
 Tensor view_of(const Tensor& t, const Look& look) {
   if (look.offset == t.offset() && look.shape == t.shape()) return t;
+  // One element of a packed tensor shares its byte: what is read is a copy.
+  if (t.is_packed() && look.shape.empty()) return clone(t.alias({}, {}, look.offset));
   return call<AsStrided>(
       {.x = t, .size = Sizes(look.shape), .strides = Sizes(look.strides), .offset = look.offset});
+}
+
+// The place that is written to. Packed elements are written one by one: unlike a view, it may begin
+// and end inside a byte.
+Tensor place_of(const Tensor& t, const Look& look) {
+  return t.is_packed() ? t.alias(look.shape, look.strides, look.offset) : view_of(t, look);
 }
 
 v1::Tensor index(const v1::Tensor& self, const std::vector<v1::Index>& at) {
@@ -133,7 +141,7 @@ const Tensor& Tensor::index_put_(const std::vector<Index>& at, const Operand& va
   guarded("index_put_", [&] {
     const rille::Tensor t = tensor_of(*this), source = tensor_of(value.tensor());
     const api::Look look = api::look_at(t, at);
-    const rille::Tensor v = api::view_of(t, look);
+    const rille::Tensor v = api::place_of(t, look);
     if (look.ids.empty()) return rille::copy_(v, source);
     call_<IndexPut>({.x = v, .indices = look.ids, .source = source, .dims = look.id_dims});
   });

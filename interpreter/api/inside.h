@@ -2,6 +2,7 @@
 // errors become the host's. For the sources of librille only; they define RILLE_INSIDE, so that
 // v1::Tensor is the host's and Tensor the engine's.
 #pragma once
+#include <cstdio>
 #include <exception>
 #include <new>
 
@@ -55,6 +56,11 @@ Error engine_error(const v1::Error& e);
 [[noreturn]] void throw_out_of_memory();
 /// E_INTERNAL: what the engine did not foresee.
 [[noreturn]] void throw_unforeseen(const std::exception& e);
+
+/// What a host that asked for no script is warned of goes to its standard error.
+inline void warn(const std::string& text) {
+  std::fprintf(stderr, "rille: warning: %s\n", text.c_str());
+}
 
 /// Runs `f`, in which the engine calls functions of the host's: their exceptions pass as they are.
 template <class F>

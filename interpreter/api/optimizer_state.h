@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "optim/flushed.h"
 #include "optim/step.h"
 #include "rille/optim.hpp"
 
@@ -22,6 +23,7 @@ struct Group {
   rille::optim::Sgd sgd;
   rille::optim::Adam adam;
   bool master_weights = false;
+  rille::optim::StepHow how;
   std::optional<DType> state_dtype;
   std::vector<Held> held;
   std::optional<double> initial_lr;  // what schedules start from, once there was one
@@ -32,6 +34,9 @@ struct OptimizerState {
   Rule rule;
   std::vector<Group> groups;
   int64_t step_count = 0;
+  bool scaled = false;                               // a GradScaler decides about its steps
+  int64_t lowered = rille::optim::lowered_to_f16();  // how often autocast did so, at the last step
+  std::optional<rille::optim::StepChange> change;    // of the last step, where it was measured
 };
 
 struct OptimizerAccess {

@@ -3,7 +3,9 @@
 // (stdlib/rille/optim/optimizer.lua).
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "autograd/node.h"
@@ -15,6 +17,7 @@
 #include "ops/create.h"
 #include "ops/select.h"
 #include "optim/clip.h"
+#include "optim/flushed.h"
 #include "rille/grad.hpp"
 #include "rille/optim.hpp"
 
@@ -59,6 +62,7 @@ Group group_of(const Options& o) {
              .maximize = o.maximize};
   }
   g.master_weights = o.master_weights;
+  g.how = {.stochastic = o.stochastic_rounding, .measure = o.stats};
   if (o.state_dtype) g.state_dtype = api::dtype_of(*o.state_dtype);
   return g;
 }
@@ -104,7 +108,7 @@ void begin(Rule rule, const Group& g, Held& h) {
 }
 
 // One fused call for all parameters of equal step count: one, nearly always.
-void step_group(const OptimizerState& s, Group& g) {
+void step_group(OptimizerState& s, Group& g) {
   std::vector<std::pair<int64_t, std::vector<rille::optim::StepItem>>> batches;
   for (Held& h : g.held) {
     const rille::Tensor gradient = autograd::grad_of(h.param);
@@ -119,11 +123,32 @@ void step_group(const OptimizerState& s, Group& g) {
     item.master = h.master;
     at->second.push_back(std::move(item));
   }
-  for (const auto& [step, items] : batches)
-    if (s.rule == Rule::sgd)
-      rille::optim::sgd_step(items, g.sgd, step);
-    else
-      rille::optim::adam_step(items, g.adam, step);
+  for (const auto& [step, items] : batches) {
+    const rille::optim::StepChange change =
+        s.rule == Rule::sgd ? rille::optim::sgd_step(items, g.sgd, step, g.how)
+                            : rille::optim::adam_step(items, g.adam, step, g.how);
+    if (!g.how.measure) continue;
+    s.change->update_squares += change.update_squares;
+    s.change->param_squares += change.param_squares;
+    s.change->lost += change.lost;
+  }
+}
+
+// As scripts are warned (stdlib/rille/optim/flushed.lua): once an optimizer.
+void warn_of_flushed(OptimizerState& s) {
+  const int64_t before = std::exchange(s.lowered, rille::optim::lowered_to_f16());
+  if (s.scaled || s.lowered == before || s.step_count >= rille::optim::kLookedAt) return;
+  std::vector<rille::Tensor> params;
+  std::vector<std::string> names;
+  for (const Group& g : s.groups)
+    for (const Held& h : g.held) {
+      names.push_back(fmt::format("parameter {}", params.size()));
+      params.push_back(h.param);
+    }
+  const std::string text = rille::optim::flushed_warning(s.kind + ".step", params, names);
+  if (text.empty()) return;
+  api::warn(text);
+  s.scaled = true;  // it was told
 }
 
 }  // namespace
@@ -182,8 +207,24 @@ void Optimizer::zero_grad(bool set_to_none) {
 void Optimizer::step() {
   guarded(state().kind, [&] {
     const rille::NoGrad quiet;
-    for (Group& g : state().groups) step_group(state(), g);
-    ++state().step_count;
+    OptimizerState& s = state();
+    warn_of_flushed(s);
+    s.change.reset();
+    for (const Group& g : s.groups)
+      if (g.how.measure) s.change.emplace();
+    for (Group& g : s.groups) step_group(s, g);
+    ++s.step_count;
+  });
+}
+
+StepStats Optimizer::stats() const {
+  return guarded(state().kind + ".stats", [&] {
+    const auto& change = state().change;
+    if (!change)
+      throw fail(Kind::state, "E_STATE", "no step was measured")
+          .hint("make the optimizer with stats = true");
+    return StepStats{std::sqrt(change->update_squares), std::sqrt(change->param_squares),
+                     change->lost};
   });
 }
 
@@ -323,11 +364,13 @@ namespace rille::v1::nn {
 
 namespace {
 
-std::vector<rille::Tensor> gradients_of(const std::vector<Tensor>& parameters) {
-  std::vector<rille::Tensor> out;
-  for (const Tensor& p : parameters)
-    if (rille::Tensor g = autograd::grad_of(api::tensor_of(p))) out.push_back(std::move(g));
-  return out;
+std::vector<rille::Tensor> gradients_of(const char* op, const std::vector<Tensor>& parameters) {
+  std::vector<rille::Tensor> params;
+  for (const Tensor& p : parameters) params.push_back(api::tensor_of(p));
+  rille::optim::ToClip it = rille::optim::gradients_to_clip(op, params);
+  static std::once_flag told;
+  if (!it.warning.empty()) std::call_once(told, [&] { api::warn(it.warning); });
+  return std::move(it.gradients);
 }
 
 }  // namespace
@@ -335,9 +378,10 @@ std::vector<rille::Tensor> gradients_of(const std::vector<Tensor>& parameters) {
 Tensor clip_grad_norm_(const std::vector<Tensor>& parameters, double max,
                        const ClipOptions& options) {
   return api::guarded("clip_grad_norm_", [&] {
-    const std::vector<rille::Tensor> gradients = gradients_of(parameters);
+    const std::vector<rille::Tensor> gradients = gradients_of("clip_grad_norm_", parameters);
     if (gradients.empty()) return Tensor::scalar(0);
-    const rille::Tensor norm = rille::optim::clip_norm(gradients, max, options.p);
+    const rille::Tensor norm =
+        rille::optim::clip_norm(gradients, max, options.p, options.like_torch);
     if (const double n = norm.item(); options.error_if_nonfinite && n - n != 0)
       throw fail(Kind::state, "E_STATE", "the norm of the gradients is {}", n);
     return api::handle_of(norm);
@@ -347,7 +391,7 @@ Tensor clip_grad_norm_(const std::vector<Tensor>& parameters, double max,
 void clip_grad_value_(const std::vector<Tensor>& parameters, double max) {
   api::guarded("clip_grad_value_", [&] {
     const rille::NoGrad quiet;
-    for (const rille::Tensor& g : gradients_of(parameters))
+    for (const rille::Tensor& g : gradients_of("clip_grad_value_", parameters))
       call_<Clamp>({.x = g, .min = rille::Tensor::number(-max), .max = rille::Tensor::number(max)});
   });
 }

@@ -38,6 +38,7 @@ struct ScheduleState {
   Curve curve;
   int64_t count = 0, seen = 0;  // moves made, and steps of the optimizer's that are known
   std::vector<double> bases{};
+  bool skip_aware = true;  // moves only with the optimizer
 };
 
 struct ScheduleAccess {
@@ -106,11 +107,13 @@ bool Schedule::step() {
   ScheduleState& s = state_of(*this);
   return guarded_around_host(s.name + ".step", [&] {
     const auto optimizer = living(s.optimizer);
-    if (optimizer->step_count == s.seen) return false;
+    if (s.skip_aware && optimizer->step_count == s.seen) return false;
     go_to(s, *optimizer, s.count + 1);
     return true;
   });
 }
+
+void Schedule::set_skip_aware(bool skip_aware) { state_of(*this).skip_aware = skip_aware; }
 
 double Schedule::at(int64_t step, size_t group) const {
   const ScheduleState& s = state_of(*this);

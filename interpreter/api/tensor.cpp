@@ -135,6 +135,9 @@ int64_t Tensor::size(int64_t at) const {
 int64_t Tensor::dim() const {
   return look(*this, "dim", [](const auto& t) { return int64_t{t.rank()}; });
 }
+int64_t Tensor::nbytes() const {
+  return look(*this, "nbytes", [](const auto& t) { return t.nbytes(); });
+}
 int64_t Tensor::numel() const {
   return look(*this, "numel", [](const auto& t) { return t.numel(); });
 }

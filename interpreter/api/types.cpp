@@ -9,6 +9,7 @@
 namespace rille::api {
 
 static_assert(static_cast<int>(v1::Dtype::boolean) == static_cast<int>(DType::boolean));
+static_assert(static_cast<int>(v1::Dtype::f4_e2m1) == static_cast<int>(DType::f4_e2m1));
 static_assert(static_cast<int>(v1::Device::Type::meta) == static_cast<int>(DeviceType::meta));
 
 Device device_of(v1::Device d) {
@@ -28,8 +29,7 @@ std::ostream& operator<<(std::ostream& out, Dtype dtype) { return out << name(dt
 Dtype parse_dtype(std::string_view text) {
   return api::guarded("parse_dtype", [&] {
     if (const auto d = rille::parse_dtype(text)) return api::dtype_of(*d);
-    throw dtype_error("'{}' is no dtype", text)
-        .hint("dtypes: f64 f32 f16 bf16 i64 i32 i16 i8 u8 bool");
+    throw dtype_error("'{}' is no dtype", text).hint("dtypes: " + dtype_names());
   });
 }
 
@@ -54,7 +54,7 @@ void set_default_dtype(Dtype dtype) {
   api::guarded("set_default_dtype", [&] {
     const DType d = api::dtype_of(dtype);
     if (!is_float(d))
-      throw dtype_error("the default dtype must be a float, got {}", rille::name(d));
+      throw dtype_error("the default dtype must be f64, f32, f16 or bf16, got {}", rille::name(d));
     Context::current().default_dtype = d;
   });
 }

@@ -4,6 +4,7 @@
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
 #include "interpreter/bind/named.h"
+#include "ops/autocast.h"
 #include "ops/call.h"
 
 namespace rille::bind {
@@ -126,12 +127,21 @@ uint32_t flag_named(const std::string& name) {
   if (name == "anomaly_inf") return autograd::kAnomalyInf;
   if (name == "anomaly_no_nan") return autograd::kAnomalyNoNan;
   if (name == "deterministic") return kDeterministic;
+  if (name == "narrow_products") return kNarrowProducts;
   throw arg_error("there is no mode '{}'", name);
+}
+
+// Autocast's part of the word: an integer, for there are many such modes.
+void autocast_bits(Call& c) {
+  c.give(static_cast<int64_t>(c.context().flags & kAutocastBits));
+  if (c.has(2)) set_autocast(static_cast<uint32_t>(c.integer(2, "bits")));
 }
 
 // native.mode(name[, on]) -> what it was
 void mode(Call& c) {
-  const uint32_t mask = flag_named(c.string(1, "mode"));
+  const std::string which = c.string(1, "mode");
+  if (which == "autocast") return autocast_bits(c);
+  const uint32_t mask = flag_named(which);
   uint32_t& flags = c.context().flags;
   c.give((flags & mask) != 0);
   if (c.has(2)) flags = c.boolean(2, "on") ? flags | mask : flags & ~mask;

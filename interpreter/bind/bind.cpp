@@ -7,17 +7,21 @@ namespace rille::bind {
 void bind_all(Interpreter& in) {
   bind_tensor(in);  // first: ops make tensors, so they need their metatable
   lua::define_ops(in);
+  bind_apex(in);
   bind_create(in);
+  bind_autocast(in);
   bind_autograd(in);
   bind_checkpoints(in);
   bind_engine(in);
   bind_files(in);
+  bind_float_stats(in);
   bind_info(in);
   bind_inspect(in);
   bind_nn(in);
   bind_optim(in);
   bind_orders(in);
   bind_saves(in);
+  bind_scalers(in);
   bind_schema(in);
   bind_scopes(in);
   bind_system(in);
@@ -25,12 +29,13 @@ void bind_all(Interpreter& in) {
   bind_workers(in);
 }
 
-Device device_of(const std::string& text) { return parse_device(text); }
+Device device_of(const Interpreter& in, const std::string& text) {
+  return lua::granted_device(in.policy, text);
+}
 
 DType dtype_of(const std::string& text) {
   if (const auto d = parse_dtype(text)) return *d;
-  throw dtype_error("'{}' is no dtype", text)
-      .hint("dtypes: f64 f32 f16 bf16 i64 i32 i16 i8 u8 bool");
+  throw dtype_error("'{}' is no dtype", text).hint("dtypes: " + dtype_names());
 }
 
 }  // namespace rille::bind

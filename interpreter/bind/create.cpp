@@ -48,15 +48,15 @@ struct Written {
 
 Tensor store(const Written& w, DType d) {
   Tensor t = Tensor::empty(w.shape, d);
-  char* p = static_cast<char*>(t.data());
+  int64_t at = 0;
   for (const Value& v : w.values) {
     if (const bool* b = v.get<bool>())
-      store_integer(d, p, *b);
+      t.store_int(at, *b);
     else if (const int64_t* n = v.get<int64_t>())
-      store_integer(d, p, *n);
+      t.store_int(at, *n);
     else
-      store_element(d, p, *v.get<double>());
-    p += size_of(d);
+      t.store(at, *v.get<double>());
+    ++at;
   }
   return t;
 }
@@ -75,7 +75,7 @@ void tensor(Call& c) {
   const auto dtype = c.text_option(2, "dtype"), device = c.text_option(2, "device");
   const bool grad = c.flag_option(2, "requires_grad");
   Tensor t = store(w, dtype ? dtype_of(*dtype) : w.dtype());
-  const Device want = device ? device_of(*device) : c.context().default_device;
+  const Device want = device ? device_of(c.interpreter(), *device) : c.context().default_device;
   {
     const NoGrad quiet;
     t = to_device(t, want);

@@ -74,13 +74,14 @@ void default_dtype(Call& c) {
   if (c.has(1)) {
     const DType d = dtype_of(c.string(1, "dtype"));
     if (!is_float(d))
-      throw dtype_error("the default dtype must be a float, got {}", name(d)).op("default_dtype");
+      throw dtype_error("the default dtype must be f64, f32, f16 or bf16, got {}", name(d))
+          .op("default_dtype");
     c.context().default_dtype = d;
   }
   c.give(name(c.context().default_dtype));
 }
 void default_device(Call& c) {
-  if (c.has(1)) c.context().default_device = device_of(c.string(1, "device"));
+  if (c.has(1)) c.context().default_device = device_of(c.interpreter(), c.string(1, "device"));
   c.give(to_string(c.context().default_device));
 }
 void threads(Call& c) {
@@ -95,31 +96,47 @@ void promote_dtypes(Call& c) {
   c.give(name(promote(dtype_of(c.string(1, "a")), dtype_of(c.string(2, "b")))));
 }
 
+// What matrix units make of f32: ten bits of its mantissa. No tensor has it.
+constexpr FloatInfo kTf32{32,
+                          8,
+                          10,
+                          127,
+                          3.4011621342146535e38,
+                          9.765625e-4,
+                          1.1754943508222875e-38,
+                          1.1479437019748901e-41,
+                          1e-3};
+
 void finfo(Call& c) {
-  const DType d = dtype_of(c.string(1, "dtype"));
-  if (!is_float(d))
+  const std::string text = c.string(1, "dtype");
+  const bool tf32 = text == "tf32";
+  const DType d = tf32 ? DType::f32 : dtype_of(text);
+  if (category(d) != Category::floating)
     throw dtype_error("finfo is for floats, got {}", name(d)).hint("rille.iinfo for integers");
-  const FloatInfo& f = float_info(d);
+  const FloatInfo& f = tf32 ? kTf32 : float_info(d);
   Table t;
   auto& n = t.named;
-  n["dtype"] = name(d);
+  n["dtype"] = tf32 ? text : std::string(name(d));
   n["bits"] = f.bits;
   n["max"] = f.max;
-  n["min"] = -f.max;
+  n["min"] = f.min();
   n["eps"] = f.eps;
   n["tiny"] = f.smallest_normal;
   n["smallest_normal"] = f.smallest_normal;
-  n["smallest_subnormal"] = f.smallest_subnormal;
+  if (f.smallest_subnormal > 0) n["smallest_subnormal"] = f.smallest_subnormal;
   n["resolution"] = f.resolution;
   n["exp_bits"] = f.exp_bits;
   n["mant_bits"] = f.mant_bits;
   n["bias"] = f.bias;
-  for (const char* yes : {"has_inf", "has_nan", "has_zero", "signed"}) n[yes] = true;
+  n["has_inf"] = f.has_inf;
+  n["has_nan"] = f.has_nan;
+  n["has_zero"] = f.has_zero;
+  n["signed"] = f.is_signed;
   c.give(t);
 }
 void iinfo(Call& c) {
   const DType d = dtype_of(c.string(1, "dtype"));
-  if (is_float(d))
+  if (category(d) == Category::floating)
     throw dtype_error("iinfo is for integers, got {}", name(d)).hint("rille.finfo for floats");
   const IntInfo i = int_info(d);
   Table t;

@@ -98,7 +98,7 @@ class Builder {
   // A mask of several dims covers as many; ids cover one.
   void tensor(const Tensor& i) {
     const bool mask = i.dtype() == DType::boolean;
-    if (!mask && is_float(i.dtype()))
+    if (!mask && category(i.dtype()) == Category::floating)
       throw dtype_error("a tensor index must hold integers (ids from 0) or booleans, got {}",
                         name(i.dtype()));
     look_.ids.push_back(i);
@@ -179,8 +179,19 @@ void read_look(Call& c, Look& look) {
 Tensor view_of(Look& look) {
   const Tensor& t = look.view.x;
   if (look.offset == t.offset() && look.view.size.list == t.shape()) return t;
+  // One element of a packed tensor shares its byte: what is read is a copy.
+  if (t.is_packed() && look.view.size.list.empty()) return clone(t.alias({}, {}, look.offset));
+  // Here already, so that the error is the index's.
+  if (t.is_packed()) check_packed_view(t, look.view.size.list, look.view.strides.list, look.offset);
   look.view.offset = look.offset;
   return call<AsStrided>(look.view);
+}
+
+// The place that is written to. Packed elements are written one by one: unlike a view, it may begin
+// and end inside a byte.
+Tensor place_of(Look& look) {
+  const AsStrided::Args& v = look.view;
+  return v.x.is_packed() ? v.x.alias(v.size.list, v.strides.list, look.offset) : view_of(look);
 }
 
 }  // namespace
@@ -206,7 +217,7 @@ void tensor_set_index(Call& c) {
     source = cast(Tensor::number(int64_t{*v.get<bool>()}), DType::boolean);
   else
     c.wrong(3, "value", "a tensor or a number");
-  const Tensor v = view_of(look);
+  const Tensor v = place_of(look);
   if (look.ids.empty()) return copy_(v, source);
   call_<IndexPut>(
       {.x = v, .indices = look.ids, .source = source, .accumulate = false, .dims = look.id_dims});

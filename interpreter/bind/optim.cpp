@@ -5,6 +5,7 @@
 #include "interpreter/bind/curves.h"
 #include "interpreter/bind/given_options.h"
 #include "optim/clip.h"
+#include "optim/flushed.h"
 #include "optim/step.h"
 
 namespace rille::bind {
@@ -56,42 +57,79 @@ optim::Adam adam_options(const GivenOptions& g, bool decoupled) {
           .maximize = g.flag("maximize")};
 }
 
-// native.optimizer_step(kind, params, grads, states, group, step)
+// native.optimizer_step(kind, params, grads, states, group, step) -> where the group has `stats`,
+// the squares of the updates, those of the parameters, and the updates that were lost
 void optimizer_step(Call& c) {
   const std::string kind = c.string(1, "kind");
   try {
     const std::vector<optim::StepItem> items = items_of(c);
     const GivenOptions group(c, 5);
     const int64_t step = c.integer(6, "step");
+    const optim::StepHow how{.stochastic = group.flag("stochastic_rounding"),
+                             .measure = group.flag("stats")};
+    optim::StepChange change;
     if (kind == "SGD")
-      optim::sgd_step(items, sgd_options(group), step);
+      change = optim::sgd_step(items, sgd_options(group), step, how);
     else if (kind == "Adam" || kind == "AdamW")
-      optim::adam_step(items, adam_options(group, kind == "AdamW"), step);
+      change = optim::adam_step(items, adam_options(group, kind == "AdamW"), step, how);
     else
       throw arg_error("there is no optimizer '{}'", kind);
+    if (!how.measure) return;
+    c.give(change.update_squares);
+    c.give(change.param_squares);
+    c.give(change.lost);
   } catch (Error& e) {
     e.op(kind);
     throw;
   }
 }
 
-// native.clip_norm(grads, max, p)
+// native.clip_norm(params, max, p, like_torch) -> norm, warning or nil
 void clip_norm(Call& c) {
   try {
-    c.give(optim::clip_norm(c.tensors(1, "grads"), c.number(2, "max"),
-                            c.has(3) ? c.number(3, "p") : 2));
+    const optim::ToClip it = optim::gradients_to_clip("clip_grad_norm_", c.tensors(1, "params"));
+    c.give(optim::clip_norm(it.gradients, c.number(2, "max"), c.number(3, "p"),
+                            c.boolean(4, "like_torch")));
+    if (!it.warning.empty()) c.give(it.warning);
   } catch (Error& e) {
     e.op("clip_grad_norm_");
     throw;
   }
 }
 
+// native.gradients_to_clip(params) -> list, warning or nil
+void gradients_to_clip(Call& c) {
+  optim::ToClip it = optim::gradients_to_clip("clip_grad_value_", c.tensors(1, "params"));
+  Table list;
+  for (Tensor& g : it.gradients) list.list.emplace_back(std::move(g));
+  c.give(std::move(list));
+  if (!it.warning.empty()) c.give(it.warning);
+}
+
+// native.lowered_to_f16() -> how often autocast did that so far
+void lowered_to_f16(Call& c) { c.give(optim::lowered_to_f16()); }
+
+// native.flushed(op, params, names) -> warning or nil
+void flushed(Call& c) {
+  std::vector<std::string> names;
+  const Value given = c.value(3);
+  for (const Value& name : given.table()->list) names.push_back(*name.get<std::string>());
+  const std::string text = optim::flushed_warning(c.string(1, "op"), c.tensors(2, "params"), names);
+  if (!text.empty()) c.give(text);
+}
+
 }  // namespace
 
 void bind_optim(Interpreter& in) {
-  static constexpr NativeEntry natives[] = {
-      {"optimizer_step", optimizer_step}, {"clip_norm", clip_norm}, {"curve", curve},
-      {"curve_length", curve_length},     {"plateau", plateau},     {"plateau_rate", plateau_rate}};
+  static constexpr NativeEntry natives[] = {{"optimizer_step", optimizer_step},
+                                            {"clip_norm", clip_norm},
+                                            {"gradients_to_clip", gradients_to_clip},
+                                            {"flushed", flushed},
+                                            {"lowered_to_f16", lowered_to_f16},
+                                            {"curve", curve},
+                                            {"curve_length", curve_length},
+                                            {"plateau", plateau},
+                                            {"plateau_rate", plateau_rate}};
   lua::define_functions(in, "rille.native", natives);
 }
 

@@ -46,10 +46,7 @@ class Printer {
     }
   }
 
-  double value(int64_t offset) const {
-    return load_element(t_.dtype(), static_cast<char*>(t_.data()) +
-                                        offset * static_cast<int64_t>(size_of(t_.dtype())));
-  }
+  double value(int64_t offset) const { return t_.load(offset); }
 
   void collect(int dim, int64_t offset, std::vector<double>& seen) const {
     if (dim == t_.rank()) {
@@ -62,7 +59,7 @@ class Printer {
   // Four digits after the point, or powers of ten where the values are far apart; whole numbers
   // without digits.
   void choose_format(const std::vector<double>& seen) {
-    if (!t_.is_float()) return;
+    if (category(t_.dtype()) != Category::floating) return;
     double low = INFINITY, high = 0;
     bool whole = true;
     for (const double v : seen) {
@@ -77,7 +74,8 @@ class Printer {
 
   std::string one(double v) const {
     if (t_.dtype() == DType::boolean) return v != 0 ? "true" : "false";
-    if (!t_.is_float()) return fmt::format("{}", static_cast<int64_t>(v));
+    if (category(t_.dtype()) != Category::floating)
+      return fmt::format("{}", static_cast<int64_t>(v));
     if (!std::isfinite(v)) return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
     if (powers_) return fmt::format("{:.4e}", v);
     return digits_ ? fmt::format("{:.{}f}", v, digits_) : fmt::format("{:.0f}.", v);

@@ -36,8 +36,17 @@ struct Destination {
 class Save final : public lua::Object {
  public:
   static constexpr std::string_view kWhat = "a save";
-  Save(Destination to, Snapshot now) : to_(std::move(to)), now_(std::move(now)) {
+  Save(Destination to, Snapshot now, std::FILE* log)
+      : to_(std::move(to)), now_(std::move(now)), log_(log) {
     work_.start([this] { to_.write(now_); });
+  }
+  // Nobody asked how it ended: a file that was not written is told of here, or nowhere.
+  ~Save() override {
+    try {
+      if (const std::exception_ptr lost = work_.error_at_end()) std::rethrow_exception(lost);
+    } catch (const std::exception& e) {
+      std::fprintf(log_, "rille: a save that nothing waited for failed: %s\n", e.what());
+    }
   }
   std::string_view type() const override { return "rille.Save"; }
 
@@ -62,6 +71,7 @@ class Save final : public lua::Object {
 
   Destination to_;
   Snapshot now_;
+  std::FILE* log_;
   io::Background work_;  // last: its end is waited for first
 };
 
@@ -99,7 +109,8 @@ void save(Call& c) {
       root = t;
     }
     if (c.flag_option(3, "async"))
-      return c.give(lua::ObjectRef(std::make_shared<Save>(to, snapshot_of(root, true))));
+      return c.give(
+          lua::ObjectRef(std::make_shared<Save>(to, snapshot_of(root, true), c.interpreter().log)));
     to.write(snapshot_of(root, false));
     if (to.step) c.give(to.file());
   });
@@ -126,7 +137,7 @@ Source source(const Call& c, bool strict) {
   const auto device = c.text_option(2, "device"), mapped = c.text_option(2, "map_device");
   if (device && mapped) throw option_error("'device' and 'map_device' are the same option");
   Source from;
-  if (device || mapped) from.device = device_of(device ? *device : *mapped);
+  if (device || mapped) from.device = device_of(c.interpreter(), device ? *device : *mapped);
   from.mmap = c.flag_option(2, "mmap");
   from.strict = c.flag_option(2, "strict", strict);
   return from;

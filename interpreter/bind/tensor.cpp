@@ -48,11 +48,8 @@ void refuse_meta(const Tensor& t) {
 
 Value element(const Tensor& t, int64_t at) {
   if (t.dtype() == DType::boolean) return t.at(at) != 0;
-  if (t.is_float()) return t.at(at);
-  return int64_t{t.is_contiguous()
-                     ? load_integer(t.dtype(), static_cast<char*>(t.data()) +
-                                                   at * static_cast<int64_t>(size_of(t.dtype())))
-                     : static_cast<int64_t>(t.at(at))};
+  if (category(t.dtype()) == Category::floating) return t.at(at);
+  return t.is_contiguous() ? t.load_int(at) : static_cast<int64_t>(t.at(at));
 }
 
 void item(Call& c) {
@@ -97,6 +94,9 @@ struct Target {
   bool stochastic = false;
   Draw draw = {};
 
+  /// Told not to saturate where the dtype would.
+  bool overflows() const { return saturate == false && is_narrow(dtype); }
+
   bool is_plain() const { return !saturate && nan == NanRule::propagate && !stochastic; }
 };
 
@@ -126,7 +126,7 @@ void read_options(const Call& c, int i, Target& to) {
              "device"});
   to.copy = c.flag_option(i, "copy");
   if (const auto d = c.text_option(i, "dtype")) to.dtype = dtype_of(*d);
-  if (const auto d = c.text_option(i, "device")) to.device = device_of(*d);
+  if (const auto d = c.text_option(i, "device")) to.device = device_of(c.interpreter(), *d);
   (void)c.flag_option(i, "async");  // a CPU's copy is done when the call returns
   static constexpr std::string_view layouts[] = {"contiguous"},
                                     roundings[] = {"nearest", "stochastic"};
@@ -143,10 +143,11 @@ void read_options(const Call& c, int i, Target& to) {
 Tensor converted(const Tensor& t, const Target& to) {
   if (to.is_plain()) return cast(t, to.dtype);
   const bool saturate = to.saturate.value_or(false);
-  if (to.saturate && !saturate && t.is_float() && is_integer(to.dtype))
+  if (to.saturate && !saturate && category(t.dtype()) == Category::floating && is_integer(to.dtype))
     throw option_error("floats always saturate in {}: 'saturate' can't be false", name(to.dtype));
-  return to.stochastic ? call<ConvertDrawn>({t, to.dtype, saturate, to.nan, to.draw})
-                       : call<Convert>({t, to.dtype, saturate, to.nan});
+  return to.stochastic
+             ? call<ConvertDrawn>({t, to.dtype, saturate, to.nan, to.overflows(), to.draw})
+             : call<Convert>({t, to.dtype, saturate, to.nan, to.overflows()});
 }
 
 // t:to(dtype | device | other [, options]), in any order of the first two.
@@ -164,7 +165,7 @@ void to(Call& c) {
       if (const auto d = parse_dtype(text))
         target.dtype = *d;
       else
-        target.device = device_of(text);
+        target.device = device_of(c.interpreter(), text);
     } else {
       read_options(c, i, target);
     }

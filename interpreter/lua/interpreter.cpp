@@ -4,6 +4,7 @@
 
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/interrupt.h"
+#include "ops/call.h"
 
 namespace rille::lua {
 namespace {
@@ -39,7 +40,8 @@ namespace {
 
 /// A coroutine's flags, with those of the whole interpreter as they are now.
 uint32_t with_shared(uint32_t own, uint32_t now) {
-  return (own & ~kDeterministic) | (now & kDeterministic);
+  constexpr uint32_t shared = kDeterministic | kNarrowProducts;
+  return (own & ~shared) | (now & shared);
 }
 
 }  // namespace

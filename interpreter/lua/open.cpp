@@ -16,6 +16,7 @@
 #include "interpreter/lua/run.h"
 #include "interpreter/lua/sandbox.h"
 #include "interpreter/lua/start.h"
+#include "ops/autocast.h"
 
 namespace rille::lua {
 
@@ -214,6 +215,7 @@ void open_state(Interpreter& in, void (*bind)(Interpreter&)) {
   in.L = new_state(in);
   if (!in.L) throw std::bad_alloc();
   in.running = in.L;
+  if (!in.policy.devices.empty()) in.context.default_device = in.policy.devices.front();
   if (in.stress.collect) in.pace.quantum = 0;
   watch(in);
   lua_State* L = in.L;
@@ -242,6 +244,7 @@ size_t close_state(Interpreter& in) {
   in.running = nullptr;
   in.context.saved_hooks.clear();
   const size_t lost = in.owned.release_all();
+  forget_casts();  // of a scope that a coroutine never left
   in.results.clear();
   Context::enter(before);
   in.gate->leave();

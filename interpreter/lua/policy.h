@@ -1,6 +1,10 @@
 // What an interpreter allows its scripts and how much they may use of it: set before open_state.
 #pragma once
 #include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/device.h"
 
 namespace rille::lua {
 
@@ -16,6 +20,7 @@ struct Policy {
   int64_t tensor_memory_limit = 0;  // bytes of tensors
   int64_t instruction_limit = 0;    // Lua instructions of a run
   double time_limit = 0;            // seconds of a run
+  std::vector<Device> devices;      // granted to scripts, the first by default; empty: all
 
   /// Whether scripts are not trusted to end by themselves.
   bool limited() const {
@@ -23,6 +28,11 @@ struct Policy {
            instruction_limit > 0 || time_limit > 0;
   }
 };
+
+/// The device that a script means by `text`; "auto" is the default of what is granted to it. Shapes
+/// alone (meta) take nothing and are always granted. Throws what parse_device throws, and E_SANDBOX
+/// for a device that the policy withholds.
+Device granted_device(const Policy& policy, std::string_view text);
 
 /// From any thread: the script of an interruptible interpreter stops with E_INTERRUPTED. One that
 /// comes while nothing runs stops the next run.

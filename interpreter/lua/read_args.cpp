@@ -281,7 +281,11 @@ class Reader {
   DType dtype(const FieldInfo& f, int i) {
     if (const auto d = parse_dtype(text(f, i))) return *d;
     throw fail(Kind::dtype, "E_DTYPE", "'{}' is no dtype", text(f, i))
-        .hint("dtypes: f64 f32 f16 bf16 i64 i32 i16 i8 u8 bool");
+        .hint("dtypes: " + dtype_names());
+  }
+
+  Device device(const FieldInfo& f, int i) {
+    return granted_device(interpreter_of(L_).policy, text(f, i));
   }
 
   void choice(const FieldInfo& f, int i) {
@@ -325,7 +329,7 @@ class Reader {
       case ArgKind::choice: choice(f, i); break;
       case ArgKind::dtype: at<DType>(f) = dtype(f, i); break;
       case ArgKind::maybe_dtype: at<std::optional<DType>>(f) = dtype(f, i); break;
-      case ArgKind::maybe_device: at<std::optional<Device>>(f) = parse_device(text(f, i)); break;
+      case ArgKind::maybe_device: at<std::optional<Device>>(f) = device(f, i); break;
       case ArgKind::axis: at<Axis>(f) = {position(f, i, "dim")}; break;
       case ArgKind::maybe_axis: at<std::optional<Axis>>(f) = Axis{position(f, i, "dim")}; break;
       case ArgKind::axes: at<Axes>(f) = Axes(dims(f, i, spread)); break;

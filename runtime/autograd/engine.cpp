@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "autograd/node.h"
+#include "autograd/scaled.h"
 #include "core/context.h"
 #include "core/fail.h"
 
@@ -208,11 +209,9 @@ void add_roots(Pass& pass, std::span<const Tensor> roots, std::span<const Tensor
     pass.add_root(roots[i], seed_for(roots[i], seeds.empty() ? Tensor() : seeds[i]));
 }
 
-}  // namespace
-
-std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
-                         std::span<const Tensor> seeds, const BackwardOptions& options) {
-  const FlagScope mode(kGrad, options.create_graph);
+std::vector<Tensor> gradients(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
+                              std::span<const Tensor> seeds, const BackwardOptions& options) {
+  const FlagScope mode(kGrad, options.create_graph), as_forward(kAutocast, false);
   Pass pass(options);
   add_roots(pass, outputs, seeds);
   for (size_t i = 0; i < inputs.size(); ++i) pass.capture(inputs[i], static_cast<int>(i));
@@ -224,21 +223,32 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
   return out;
 }
 
+}  // namespace
+
+std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
+                         std::span<const Tensor> seeds, const BackwardOptions& options) {
+  const ScaledPass own;
+  return gradients(outputs, inputs, seeds, options);
+}
+
 void backward(std::span<const Tensor> roots, std::span<const Tensor> seeds,
               const BackwardOptions& options, std::span<const Tensor> inputs) {
+  const ScaledPass own;
   if (!inputs.empty()) {
     BackwardOptions loose = options;
     loose.allow_unused = true;
-    const std::vector<Tensor> grads = grad(roots, inputs, seeds, loose);
-    const FlagScope mode(kGrad, options.create_graph);
+    const std::vector<Tensor> grads = gradients(roots, inputs, seeds, loose);
+    const FlagScope mode(kGrad, options.create_graph), as_forward(kAutocast, false);
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!grads[i]) continue;
       GradMeta& m = grad_meta(inputs[i]);
+      const std::optional<Site> scaled = scaled_at(m.grad);
       m.grad = m.grad ? engine_ops().add(m.grad, grads[i]) : grads[i];
+      mark_scaled(m.grad, scaled);
     }
     return;
   }
-  const FlagScope mode(kGrad, options.create_graph);
+  const FlagScope mode(kGrad, options.create_graph), as_forward(kAutocast, false);
   Pass pass(options);
   add_roots(pass, roots, seeds);
   pass.run(0);

@@ -1,5 +1,6 @@
 #include "autograd/node.h"
 
+#include "autograd/scaled.h"
 #include "core/context.h"
 #include "core/fail.h"
 
@@ -46,6 +47,7 @@ class AccumulateGrad : public Node {
   // The first gradient is taken over instead of added, where nobody else holds it.
   void store(GradMeta& m, Tensor dy) {
     const bool taping = Context::current().grad();
+    const std::optional<Site> scaled = scaled_at(m.grad);
     if (!m.grad) {
       const bool ours =
           dy.unique() && dy.storage().unique() && !dy.storage()->read_only && dy.is_contiguous();
@@ -55,6 +57,7 @@ class AccumulateGrad : public Node {
     } else {
       engine_ops().add_in_place(m.grad, dy);
     }
+    mark_scaled(m.grad, scaled);
   }
   Tensor leaf_;
 };
@@ -111,7 +114,7 @@ void set_history(const Tensor& t, NodeRef node, uint32_t slot) {
 
 void set_view(const Tensor& view, const Tensor& base) {
   // Only where a later write could matter to a gradient: integers never do.
-  if (!view.is_float()) return;
+  if (category(view.dtype()) != Category::floating) return;
   const GradMeta* b = find_grad_meta(base);
   GradMeta& m = grad_meta(view);
   m.base = b && b->base ? b->base : base;

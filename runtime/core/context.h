@@ -25,6 +25,7 @@ enum Flag : uint32_t {
   kInference = 1u << 6,
   kSavedHooks = 1u << 7,
   kListeners = 1u << 8,
+  kLoose = 1u << 9,  // a kernel runs that sees packed tensors a byte an element (core/tensor.h)
 };
 
 /// Numbers for one random op: Philox keyed by the seed, its counter holding the op's number.

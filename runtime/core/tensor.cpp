@@ -7,6 +7,8 @@
 #include "core/context.h"
 #include "core/fail.h"
 #include "core/half.h"
+#include "core/narrow.h"
+#include "core/packed.h"
 
 namespace rille {
 
@@ -20,8 +22,12 @@ Tensor Tensor::empty(const Meta& m) {
   i.shape = m.shape;
   i.strides = m.strided ? m.strides : contiguous_strides(m.shape);
   i.contiguous = !m.strided || rille::is_contiguous(i.shape, i.strides);
-  i.storage = allocate_storage(static_cast<size_t>(n) * size_of(m.dtype), m.device);
-  i.inference = Context::current().flags & kInference;
+  const uint32_t flags = Context::current().flags;
+  i.loose = (flags & kLoose) && rille::is_packed(m.dtype);
+  i.storage = allocate_storage(static_cast<size_t>(t.nbytes()), m.device);
+  i.inference = flags & kInference;
+  // What no element lies in is 0, not what the memory held before.
+  if (t.is_packed() && n > 0 && !m.device.is_meta()) t.data_as<char>()[t.nbytes() - 1] = 0;
   return t;
 }
 
@@ -43,11 +49,8 @@ Tensor Tensor::of(std::span<const double> values, const Shape& s, DType d) {
   Tensor t = empty(s, d);
   if (static_cast<int64_t>(values.size()) != t.numel())
     throw internal_error("{} values for shape {}", values.size(), to_string(s));
-  char* p = static_cast<char*>(t.data());
-  for (const double v : values) {
-    store_element(d, p, v);
-    p += size_of(d);
-  }
+  int64_t at = 0;
+  for (const double v : values) t.store(at++, v);
   return t;
 }
 
@@ -65,6 +68,7 @@ Tensor Tensor::alias(const Shape& shape, const Strides& strides, int64_t offset)
   i.contiguous = rille::is_contiguous(shape, strides);
   i.storage = p_->storage;
   i.inference = p_->inference;
+  i.loose = p_->loose;
   return t;
 }
 
@@ -79,19 +83,20 @@ Tensor Tensor::shell() const {
   i.contiguous = is_contiguous();
   i.offset = offset();
   i.number = is_number();
+  i.loose = p_->loose;
   return t;
 }
 
 double Tensor::item() const {
   if (numel() != 1)
     throw shape_error("needs a tensor of one element, got shape {}", to_string(shape()));
-  return load_element(dtype(), data());
+  return load(0);
 }
 
 int64_t Tensor::item_int() const {
   if (numel() != 1)
     throw shape_error("needs a tensor of one element, got shape {}", to_string(shape()));
-  return load_integer(dtype(), data());
+  return load_int(0);
 }
 
 double Tensor::at(int64_t position) const {
@@ -100,8 +105,36 @@ double Tensor::at(int64_t position) const {
     index += position % shape()[d] * strides()[d];
     position /= shape()[d];
   }
-  return load_element(dtype(),
-                      static_cast<char*>(data()) + index * static_cast<int64_t>(size_of(dtype())));
+  return load(index);
+}
+
+namespace {
+
+void* address(const Tensor& t, int64_t distance) {
+  return t.data_as<char>() + distance * static_cast<int64_t>(size_of(t.dtype()));
+}
+
+}  // namespace
+
+double Tensor::load(int64_t distance) const {
+  if (!is_packed()) return load_element(dtype(), address(*this, distance));
+  return static_cast<double>(
+      decode(dtype(), packed_code(dtype(), p_->storage->data, offset() + distance)));
+}
+int64_t Tensor::load_int(int64_t distance) const {
+  if (!is_packed()) return load_integer(dtype(), address(*this, distance));
+  return static_cast<int64_t>(load(distance));  // at most 28
+}
+void Tensor::store(int64_t distance, double v) const {
+  if (!is_packed()) return store_element(dtype(), address(*this, distance), v);
+  if (std::isnan(v))
+    throw fail(Kind::dtype, "E_NAN_UNREPRESENTABLE", "element {} is nan, which {} has none of",
+               distance + 1, name(dtype()));
+  set_packed_code(dtype(), p_->storage->data, offset() + distance, encode(dtype(), v, true));
+}
+void Tensor::store_int(int64_t distance, int64_t v) const {
+  if (!is_packed()) return store_integer(dtype(), address(*this, distance), v);
+  store(distance, static_cast<double>(v));
 }
 
 std::vector<double> Tensor::to_vector() const {
@@ -122,6 +155,82 @@ Meta like(const Tensor& t, DType d) {
 }
 
 Meta meta_of(const Shape& s, DType d, const Tensor& t) { return {s, d, t.device(), {}, false}; }
+
+// ---- packed and loose --------------------------------------------------------------------------
+
+namespace {
+
+// The elements that strides lead to: [first, last].
+struct Stretch {
+  int64_t first, last;
+};
+Stretch stretch(const Shape& shape, const Strides& strides, int64_t offset) {
+  Stretch s{offset, offset};
+  for (int d = 0; d < shape.size(); ++d)
+    (strides[d] < 0 ? s.first : s.last) += (shape[d] - 1) * strides[d];
+  return s;
+}
+
+}  // namespace
+
+Tensor loosened(const Tensor& t) {
+  if (!t.is_packed()) return t;
+  Tensor out = t.shell();
+  TensorImpl& i = *out.impl();
+  i.loose = true;
+  i.number = false;
+  i.inference = t.impl()->inference;
+  if (t.is_meta()) return out;
+  const Stretch s = t.numel() == 0 ? Stretch{t.offset(), t.offset() - 1}
+                                   : stretch(t.shape(), t.strides(), t.offset());
+  const int64_t n = s.last - s.first + 1;
+  i.offset = t.offset() - s.first;
+  i.storage = allocate_storage(static_cast<size_t>(n), t.device());
+  unpack(t.dtype(), t.storage()->data, s.first, n, static_cast<uint8_t*>(i.storage->data));
+  return out;
+}
+
+void tighten(const Tensor& loose, const Tensor& t) {
+  if (t.numel() == 0 || t.is_meta()) return;
+  const Stretch s = stretch(t.shape(), t.strides(), t.offset());
+  const auto* codes = static_cast<const uint8_t*>(loose.storage()->data);
+  pack(t.dtype(), codes, s.last - s.first + 1, t.storage()->data, s.first);
+}
+
+void check_packed_view(const Tensor& t, const Shape& shape, const Strides& strides,
+                       int64_t offset) {
+  if (checked_numel(shape) == 0) return;
+  // The run of neighbours that begins at each index of the dims with longer strides.
+  int64_t run = 1;
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (int d = 0; d < shape.size(); ++d)
+      if (shape[d] > 1 && strides[d] == run) {
+        run *= shape[d];
+        grows = true;
+        break;
+      }
+  }
+  int64_t reached = 1;
+  bool whole = true;
+  const int bits = bits_of(t.dtype());
+  for (int d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1 || strides[d] == 0) continue;
+    reached += (shape[d] - 1) * strides[d];
+    if (strides[d] >= run) whole &= strides[d] * bits % 8 == 0;
+  }
+  const Stretch base = stretch(t.shape(), t.strides(), t.offset());
+  const bool ends_with_base = reached == run && offset + run - 1 == base.last;
+  whole &= offset * bits % 8 == 0 && (run * bits % 8 == 0 || ends_with_base);
+  if (whole) return;
+  throw fail(Kind::state, "E_PACKED_VIEW",
+             "a view of {} elements from offset {} would split a byte of {}", checked_numel(shape),
+             offset, name(t.dtype()))
+      .fact(fmt::format("a byte boundary lies at every {} elements", bits == 4 ? 2 : 4))
+      .hint("x:to \"f8_e4m3\" holds the same values, a byte each");
+}
+
+// ---- elements ----------------------------------------------------------------------------------
 
 namespace {
 
@@ -166,7 +275,9 @@ double load_element(DType d, const void* p) {
     case DType::f32: return static_cast<double>(read<float>(p));
     case DType::f16: return static_cast<double>(static_cast<float>(read<f16>(p)));
     case DType::bf16: return static_cast<double>(static_cast<float>(read<bf16>(p)));
-    default: return static_cast<double>(load_integer(d, p));
+    default:
+      return is_narrow(d) ? static_cast<double>(decode(d, read<uint8_t>(p)))
+                          : static_cast<double>(load_integer(d, p));
   }
 }
 
@@ -194,6 +305,7 @@ void store_element(DType d, void* p, double v) {
     case DType::i8: return write(p, to_integer<int8_t>(v));
     case DType::u8: return write(p, to_integer<uint8_t>(v));
     case DType::boolean: return write(p, static_cast<uint8_t>(v != 0));
+    default: return write(p, encode(d, v, float_info(d).saturates));
   }
 }
 

@@ -1,6 +1,10 @@
 // A tensor: a counted pointer to shape, strides, dtype, device and storage. Views share storage
 // (and so its version). Copying a Tensor copies the pointer. What gradients need hangs on it only
 // where there are gradients (autograd/grad_meta.h).
+//
+// Elements of a packed dtype (core/dtype.h) share bytes, so that a view may begin or end only where
+// a byte does. No kernel reads that: the call path hands it loose copies, whose elements have a
+// byte each under the same strides, and packs what it made of them.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -38,6 +42,7 @@ struct TensorImpl {
   bool needs_grad = false;  // requires_grad, or the result of an op that is on the tape
   bool number = false;      // a Lua number: promotes by category only
   bool inference = false;   // made in inference mode: may not enter a tape
+  bool loose = false;       // of a packed dtype, with a byte an element
   int64_t numel = 0;
   int64_t offset = 0;  // in elements
   StorageRef storage;
@@ -95,7 +100,10 @@ class Tensor {
   /// Size of a dim from 0; negative counts from the end.
   int64_t size(int64_t dim) const { return p_->shape[axis(dim, rank())]; }
   int64_t numel() const { return p_->numel; }
-  int64_t nbytes() const { return p_->numel * static_cast<int64_t>(size_of(p_->dtype)); }
+  int64_t nbytes() const {
+    return is_packed() ? bytes_of(p_->dtype, p_->numel)
+                       : p_->numel * static_cast<int64_t>(size_of(p_->dtype));
+  }
   DType dtype() const { return p_->dtype; }
   Device device() const { return p_->device; }
   int64_t offset() const { return p_->offset; }
@@ -103,13 +111,17 @@ class Tensor {
   bool is_number() const { return p_->number; }
   bool is_meta() const { return p_->device.is_meta(); }
   bool is_float() const { return rille::is_float(p_->dtype); }
+  /// Elements share bytes: data() is where the first of them begins to.
+  bool is_packed() const { return rille::is_packed(p_->dtype) && !p_->loose; }
   bool needs_grad() const { return p_->needs_grad; }
   const StorageRef& storage() const { return p_->storage; }
   uint32_t version() const { return p_->storage ? p_->storage->version : 0; }
 
   void* data() const {
-    return static_cast<char*>(p_->storage->data) +
-           p_->offset * static_cast<int64_t>(size_of(p_->dtype));
+    char* memory = static_cast<char*>(p_->storage->data);
+    if (is_packed()) [[unlikely]]
+      return memory + p_->offset * bits_of(p_->dtype) / 8;
+    return memory + p_->offset * static_cast<int64_t>(size_of(p_->dtype));
   }
   template <class T>
   T* data_as() const {
@@ -121,6 +133,11 @@ class Tensor {
   int64_t item_int() const;
   /// One element by its row-major position, whatever the strides.
   double at(int64_t position) const;
+  /// One element by its distance in memory from the first; of any dtype, packed ones too.
+  double load(int64_t distance) const;
+  int64_t load_int(int64_t distance) const;
+  void store(int64_t distance, double v) const;
+  void store_int(int64_t distance, int64_t v) const;
   /// All elements, row-major, as doubles (tests, printing).
   std::vector<double> to_vector() const;
 
@@ -141,7 +158,17 @@ Meta like(const Tensor& t, DType d);
 /// Row-major, on the device of `t`.
 Meta meta_of(const Shape& s, DType d, const Tensor& t);
 
-/// One element of any dtype as a double, and back (saturating where the target is an integer).
+/// The elements of a packed tensor with a byte each, under the same strides: memory of its own.
+/// Any other tensor as it is.
+Tensor loosened(const Tensor& t);
+/// Packs what `loose`, made by loosened(t) or alike it, holds into the memory that t looks at.
+void tighten(const Tensor& loose, const Tensor& t);
+/// Throws E_PACKED_VIEW where such a look at the memory of `t` would share a byte with elements of
+/// `t` that it does not see.
+void check_packed_view(const Tensor& t, const Shape& shape, const Strides& strides, int64_t offset);
+
+/// One element of any dtype as a double, and back (saturating where the target is an integer); of a
+/// packed one a loose code.
 double load_element(DType d, const void* p);
 int64_t load_integer(DType d, const void* p);
 void store_element(DType d, void* p, double v);

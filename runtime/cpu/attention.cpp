@@ -1,7 +1,8 @@
 // Forward: for each block of 64 queries, the blocks of keys in order. Scores s = q k', then the
 // online softmax of Milakov and Gimelshein: the running maximum m and sum l of a row, and its
 // output so far, are rescaled when m grows. Compute bound: two block products, their depth cut at
-// the causal diagonal.
+// the causal diagonal. With pairs of bf16 the probabilities, still to be divided by the row's sum,
+// are rounded to bf16 for the second product.
 #include "cpu/attention.h"
 
 #include <cmath>
@@ -9,16 +10,21 @@
 
 #include "core/macros.h"
 #include "core/threads.h"
-#include "cpu/attention_blocks.h"
+#include "cpu/attention_operands.h"
 #include "cpu/fast_exp.h"
 #include "cpu/reduce_row.h"
 
 namespace rille::cpu {
 namespace {
 
-// Scores to probabilities times exp(m), in place; returns the factor for what was summed before.
+// Products times `scale` to probabilities times exp(m), in place; returns the factor for what was
+// summed before.
 template <class A>
-[[gnu::always_inline]] inline A softmax_step(A* s, const A* mask, int64_t n, A& m, A& l) {
+[[gnu::always_inline]] inline A softmax_step(A* s, A scale, const A* mask, int64_t n, A& m, A& l) {
+  if (scale != A(1)) {
+#pragma omp simd
+    for (int64_t j = 0; j < n; ++j) s[j] *= scale;
+  }
   if (mask) {
 #pragma omp simd
     for (int64_t j = 0; j < n; ++j) s[j] += mask[j];
@@ -38,18 +44,20 @@ template <class A>
 }
 
 template <class A>
-struct Rows {
+struct Softmax {
   A *scores, *out, *max, *sum;
   const A *mask, *factors;  // or null
   int64_t out_row;
+  A scale;
 };
 
 template <class A>
-RILLE_CLONES void softmax_block(const BlockPair& span, const Rows<A>& x) {
+RILLE_CLONES void softmax_block(const BlockPair& span, const Softmax<A>& x) {
   for (int64_t i = 0; i < span.rows; ++i) {
-    const int64_t n = span.limit(i), end = std::min(span.cols, n + kRowTile);
+    const int64_t n = span.limit(i), end = span.zeros_end(n);
     A *s = x.scores + i * kBlock, *o = x.out + i * x.out_row;
-    const A factor = softmax_step(s, x.mask ? x.mask + i * kBlock : nullptr, n, x.max[i], x.sum[i]);
+    const A factor =
+        softmax_step(s, x.scale, x.mask ? x.mask + i * kBlock : nullptr, n, x.max[i], x.sum[i]);
     if (x.factors) {
 #pragma omp simd
       for (int64_t j = 0; j < n; ++j) s[j] *= x.factors[i * kBlock + j];
@@ -79,17 +87,18 @@ struct Inputs {
 };
 
 // Packs k and v when the head changes, and computes one block of queries after the other.
-template <class A>
+template <class Cell>
 class Forward {
  public:
+  using A = SumOfCells<Cell>;
+
   explicit Forward(const Inputs& in)
       : in_(in),
         x_(in.args),
-        q_row_(padded<A>(x_.width)),
         o_row_(padded<A>(x_.value_width)),
-        keys_(blocks_of(x_.keys) * kBlock * x_.width),
-        values_(x_.keys * o_row_),
-        queries_(kBlock * q_row_),
+        keys_(x_.keys, x_.width),
+        values_(x_.keys, x_.value_width, false, true),
+        queries_(std::min(kBlock, x_.queries), x_.width, true, false),
         scores_(kBlock * kBlock),
         out_(kBlock * o_row_),
         mask_(x_.mask.data ? kBlock * kBlock : 0),
@@ -100,7 +109,7 @@ class Forward {
     const BlockPair first(x_, qb, 0);
     Heads q = in_.q;
     q.data = element(q.data, x_.dtype, first.query * q.time);
-    pack_rows(x_.dtype, q, at, first.rows, x_.width, static_cast<A>(x_.scale), queries_.data());
+    queries_.load(x_.dtype, q, at, first.rows, packing_scale<Cell>(x_.scale));
     std::fill_n(out_.data(), kBlock * o_row_, A(0));
     std::fill_n(max_, kBlock, -std::numeric_limits<A>::infinity());
     std::fill_n(sum_, kBlock, A(0));
@@ -120,29 +129,33 @@ class Forward {
   void load_head(Place at) {
     const Place kv{at.batch, at.head / (x_.heads / x_.kv_heads)};
     if (kv.batch == loaded_.batch && kv.head == loaded_.head) return;
-    pack_columns(x_.dtype, in_.k, kv, x_.keys, x_.width, keys_.data());
-    pack_rows(x_.dtype, in_.v, kv, x_.keys, x_.value_width, A(1), values_.data());
+    keys_.load(x_.dtype, in_.k, kv);
+    values_.load(x_.dtype, in_.v, kv, x_.keys);
     loaded_ = kv;
   }
 
   void pair(Place at, const BlockPair& span, int64_t kb) {
-    const A* keys = keys_.data() + kb * kBlock * x_.width;
-    multiply(BlockProduct<A>{span.rows, span.cols, x_.width, queries_.data(), q_row_, 1, keys,
-                             kBlock, scores_.data(), kBlock, false,
-                             span.cut() ? Trim::columns : Trim::none, span.diagonal});
+    multiply(BlockProduct<Cell>{span.rows, span.cols, x_.width, queries_.left(0),
+                                queries_.left_row(), 1, keys_.block(kb), kBlock, scores_.data(),
+                                kBlock, false, span.cut() ? Trim::columns : Trim::none,
+                                span.diagonal});
     if (x_.mask.data) load_mask(x_, at, span, mask_.data());
     if (x_.dropout > 0) load_factors(x_, at, span, factors_.data());
-    softmax_block(span, Rows<A>{scores_.data(), out_.data(), max_, sum_, mask_.data(),
-                                factors_.data(), o_row_});
-    multiply(BlockProduct<A>{span.rows, o_row_, span.cols, scores_.data(), kBlock, 1,
-                             values_.data() + span.key * o_row_, o_row_, out_.data(), o_row_, true,
-                             span.cut() ? Trim::depth_end : Trim::none, span.diagonal});
+    softmax_block(span, Softmax<A>{scores_.data(), out_.data(), max_, sum_, mask_.data(),
+                                   factors_.data(), o_row_, product_scale<Cell>(x_.scale)});
+    const Cell* p = probabilities_.straight(scores_.data(), span.rows);
+    multiply(BlockProduct<Cell>{span.rows, o_row_, span.cols, p, LeftBlock<Cell>::row, 1,
+                                values_.right(span.key), o_row_, out_.data(), o_row_, true,
+                                span.cut() ? Trim::depth_end : Trim::none, span.diagonal});
   }
 
   const Inputs& in_;
   const Attention& x_;
-  int64_t q_row_, o_row_;
-  Scratch<A> keys_, values_, queries_, scores_, out_, mask_, factors_;
+  int64_t o_row_;
+  Columns<Cell> keys_;
+  Rows<Cell> values_, queries_;
+  Scratch<A> scores_, out_, mask_, factors_;
+  LeftBlock<Cell> probabilities_;
   A max_[kBlock], sum_[kBlock];
   Place loaded_{-1, -1};
 };
@@ -154,9 +167,9 @@ void attention(const Attention& args, Heads q, Heads k, Heads v, HeadsOut o, voi
   const int64_t blocks = blocks_of(args.queries), items = args.batch * args.heads * blocks;
   const int64_t work = kBlock * args.keys * (args.width + args.value_width);
   const int64_t grain = std::max<int64_t>(1, (1 << 18) / std::max<int64_t>(1, work));
-  with_accumulator(args.dtype, [&]<class A>() {
+  with_cells(args.dtype, [&]<class Cell>() {
     parallel_for(items, grain, [&](int64_t begin, int64_t end) {
-      Forward<A> forward(in);
+      Forward<Cell> forward(in);
       for (int64_t i = begin; i < end; ++i) {
         const int64_t head = i / blocks;
         forward.block({head / args.heads, head % args.heads}, balanced(i % blocks, blocks));

@@ -4,57 +4,67 @@
 // A head's blocks run keys outside, queries inside. One sweep gives all three gradients when there
 // are heads enough for the threads; else one sweep shared out by keys gives dk and dv, and one by
 // queries gives dq. Sums are taken in the same order either way. Compute bound: five products.
+// With pairs of bf16, p r and ds are rounded to bf16 for the last three.
 #include <cmath>
 #include <limits>
 
 #include "core/macros.h"
 #include "core/threads.h"
 #include "cpu/attention.h"
-#include "cpu/attention_blocks.h"
+#include "cpu/attention_operands.h"
 #include "cpu/fast_exp.h"
 
 namespace rille::cpu {
 namespace {
 
 template <class A>
-struct Rows {
-  A *p, *ds;  // in: scores and dp; out: p r and ds
+struct Scores {
+  A *p, *ds;  // in: scores, to be scaled, and dp; out: p r and ds
+  A scale;
   const A *lse, *delta;
   const A *mask, *factors;  // or null
 };
 
-// One row; `mask` and `r` give a score's mask and a probability's dropout factor.
+// What a row's numbers have in common.
+template <class A>
+struct RowScalars {
+  A scale, lse, delta;
+};
+
+// One row; `mask` and `factor` give a score's mask and a probability's dropout factor.
 template <class A, class MaskAt, class FactorAt>
-[[gnu::always_inline]] inline void score_row(A* p, A* ds, A lse, A delta, int64_t n, MaskAt mask,
+[[gnu::always_inline]] inline void score_row(A* p, A* ds, RowScalars<A> row, int64_t n, MaskAt mask,
                                              FactorAt factor) {
+  const A scale = row.scale, lse = row.lse, delta = row.delta;
 #pragma omp simd
   for (int64_t j = 0; j < n; ++j) {
-    const A prob = fast_exp(p[j] + mask(j) - lse);
+    const A prob = fast_exp(p[j] * scale + mask(j) - lse);
     ds[j] = prob * (ds[j] * factor(j) - delta);
     p[j] = prob * factor(j);
   }
 }
 
 template <class A>
-RILLE_CLONES void score_block(const BlockPair& span, const Rows<A>& x) {
+RILLE_CLONES void score_block(const BlockPair& span, const Scores<A>& x) {
   const auto none = [](int64_t) { return A(0); };
   const auto one = [](int64_t) { return A(1); };
   for (int64_t i = 0; i < span.rows; ++i) {
-    const int64_t n = span.limit(i), end = std::min(span.cols, n + kRowTile);
+    const int64_t n = span.limit(i), end = span.zeros_end(n);
     A *p = x.p + i * kBlock, *ds = x.ds + i * kBlock;
     const int64_t row = i * kBlock;
     const auto mask = [&](int64_t j) { return x.mask[row + j]; };
     const auto factor = [&](int64_t j) { return x.factors[row + j]; };
     // A row that may look at nothing has lse -inf; 0 in its place makes its probabilities 0.
     const A lse = x.lse[i] == -std::numeric_limits<A>::infinity() ? A(0) : x.lse[i];
+    const RowScalars<A> scalars{x.scale, lse, x.delta[i]};
     if (x.mask && x.factors)
-      score_row(p, ds, lse, x.delta[i], n, mask, factor);
+      score_row(p, ds, scalars, n, mask, factor);
     else if (x.mask)
-      score_row(p, ds, lse, x.delta[i], n, mask, one);
+      score_row(p, ds, scalars, n, mask, one);
     else if (x.factors)
-      score_row(p, ds, lse, x.delta[i], n, none, factor);
+      score_row(p, ds, scalars, n, none, factor);
     else
-      score_row(p, ds, lse, x.delta[i], n, none, one);
+      score_row(p, ds, scalars, n, none, one);
     for (int64_t j = n; j < end; ++j) p[j] = ds[j] = 0;
   }
 }
@@ -79,19 +89,21 @@ struct Range {
   int64_t begin, end;
 };
 
-template <class A>
+template <class Cell>
 class Backward {
  public:
+  using A = SumOfCells<Cell>;
+
   explicit Backward(const Inputs& in)
       : in_(in),
         x_(in.args),
         q_row_(padded<A>(x_.width)),
         v_row_(padded<A>(x_.value_width)),
-        key_columns_(blocks_of(x_.keys) * kBlock * x_.width),
-        value_columns_(blocks_of(x_.keys) * kBlock * x_.value_width),
-        key_rows_(x_.keys * q_row_),
-        query_rows_(x_.queries * q_row_),
-        do_rows_(x_.queries * v_row_),
+        key_columns_(x_.keys, x_.width),
+        value_columns_(x_.keys, x_.value_width),
+        keys_(x_.keys, x_.width, false, in.dq.data),
+        queries_(x_.queries, x_.width, true, in.dk.data),
+        d_o_(x_.queries, x_.value_width, true, in.dv.data),
         delta_(x_.queries),
         dq_(in.dq.data ? x_.queries * q_row_ : 0),
         dk_(in.dk.data ? x_.keys * q_row_ : 0),
@@ -114,7 +126,8 @@ class Backward {
     for (int64_t h = kv.head * group; h < (kv.head + 1) * group; ++h)
       sweep({kv.batch, h}, queries, keys);
     if (dk_wanted_)
-      unpack_rows(dk_.data() + begin * q_row_, A(1), begin, end, x_.width, x_.dtype, in_.dk, kv);
+      unpack_rows(dk_.data() + begin * q_row_, product_scale<Cell>(x_.scale), begin, end, x_.width,
+                  x_.dtype, in_.dk, kv);
     if (dv_wanted_)
       unpack_rows(dv_.data() + begin * v_row_, A(1), begin, end, x_.value_width, x_.dtype, in_.dv,
                   kv);
@@ -123,22 +136,22 @@ class Backward {
  private:
   void load_keys(Place kv) {
     if (kv.batch == loaded_.batch && kv.head == loaded_.head) return;
-    pack_columns(x_.dtype, in_.k, kv, x_.keys, x_.width, key_columns_.data());
-    pack_columns(x_.dtype, in_.v, kv, x_.keys, x_.value_width, value_columns_.data());
-    pack_rows(x_.dtype, in_.k, kv, x_.keys, x_.width, A(1), key_rows_.data());
+    key_columns_.load(x_.dtype, in_.k, kv);
+    value_columns_.load(x_.dtype, in_.v, kv);
+    keys_.load(x_.dtype, in_.k, kv, x_.keys);
     loaded_ = kv;
   }
 
   void load_queries(Place at) {
     if (at.batch == loaded_head_.batch && at.head == loaded_head_.head) return;
-    pack_rows(x_.dtype, in_.q, at, x_.queries, x_.width, static_cast<A>(x_.scale),
-              query_rows_.data());
-    pack_rows(x_.dtype, in_.d_o, at, x_.queries, x_.value_width, A(1), do_rows_.data());
+    queries_.load(x_.dtype, in_.q, at, x_.queries, packing_scale<Cell>(x_.scale));
+    d_o_.load(x_.dtype, in_.d_o, at, x_.queries);
     RowReader<A> out(x_.dtype, in_.o.data, x_.value_width);
-    for (int64_t t = 0; t < x_.queries; ++t) {
-      const int64_t start = at.batch * in_.o.batch + at.head * in_.o.head + t * in_.o.time;
-      delta_[t] = dot(out.at(start), do_rows_.data() + t * v_row_, x_.value_width);
-    }
+    RowReader<A> slope(x_.dtype, in_.d_o.data, x_.value_width);
+    for (int64_t t = 0; t < x_.queries; ++t)
+      delta_[t] = dot(out.at(start_of(in_.o.batch, in_.o.head, at) + t * in_.o.time),
+                      slope.at(start_of(in_.d_o.batch, in_.d_o.head, at) + t * in_.d_o.time),
+                      x_.value_width);
     loaded_head_ = at;
   }
 
@@ -157,49 +170,57 @@ class Backward {
   }
 
   void pair(Place at, const BlockPair& s, int64_t kb) {
-    const A *q = query_rows_.data() + s.query * q_row_, *d_o = do_rows_.data() + s.query * v_row_;
     const Trim columns = s.cut() ? Trim::columns : Trim::none;
-    multiply(BlockProduct<A>{s.rows, s.cols, x_.width, q, q_row_, 1,
-                             key_columns_.data() + kb * kBlock * x_.width, kBlock, p_.data(),
-                             kBlock, false, columns, s.diagonal});
-    multiply(BlockProduct<A>{s.rows, s.cols, x_.value_width, d_o, v_row_, 1,
-                             value_columns_.data() + kb * kBlock * x_.value_width, kBlock,
-                             ds_.data(), kBlock, false, columns, s.diagonal});
+    multiply(BlockProduct<Cell>{s.rows, s.cols, x_.width, queries_.left(s.query),
+                                queries_.left_row(), 1, key_columns_.block(kb), kBlock, p_.data(),
+                                kBlock, false, columns, s.diagonal});
+    multiply(BlockProduct<Cell>{s.rows, s.cols, x_.value_width, d_o_.left(s.query), d_o_.left_row(),
+                                1, value_columns_.block(kb), kBlock, ds_.data(), kBlock, false,
+                                columns, s.diagonal});
     if (x_.mask.data) load_mask(x_, at, s, mask_.data());
     if (x_.dropout > 0) load_factors(x_, at, s, factors_.data());
     const int64_t row = (at.batch * x_.heads + at.head) * x_.queries + s.query;
-    score_block(s, Rows<A>{p_.data(), ds_.data(), static_cast<const A*>(in_.lse) + row,
-                           delta_.data() + s.query, mask_.data(), factors_.data()});
+    score_block(s, Scores<A>{p_.data(), ds_.data(), product_scale<Cell>(x_.scale),
+                             static_cast<const A*>(in_.lse) + row, delta_.data() + s.query,
+                             mask_.data(), factors_.data()});
+    add_keys(s);
+    if (dq_wanted_)
+      multiply(BlockProduct<Cell>{s.rows, q_row_, s.cols, left_.straight(ds_.data(), s.rows),
+                                  LeftBlock<Cell>::row, 1, keys_.right(s.key), q_row_,
+                                  dq_.data() + s.query * q_row_, q_row_, true,
+                                  s.cut() ? Trim::depth_end : Trim::none, s.diagonal});
+  }
+
+  void add_keys(const BlockPair& s) {
     const Trim depth = s.cut() ? Trim::depth_begin : Trim::none;
     if (dv_wanted_)
-      multiply(BlockProduct<A>{s.cols, v_row_, s.rows, p_.data(), 1, kBlock, d_o, v_row_,
-                               dv_.data() + s.key * v_row_, v_row_, true, depth, s.diagonal});
+      multiply(BlockProduct<Cell>{s.cols, v_row_, s.rows, left_.turned(p_.data(), s.rows), 1,
+                                  kBlock, d_o_.right(s.query), v_row_, dv_.data() + s.key * v_row_,
+                                  v_row_, true, depth, s.diagonal});
     if (dk_wanted_)
-      multiply(BlockProduct<A>{s.cols, q_row_, s.rows, ds_.data(), 1, kBlock, q, q_row_,
-                               dk_.data() + s.key * q_row_, q_row_, true, depth, s.diagonal});
-    if (dq_wanted_)
-      multiply(BlockProduct<A>{s.rows, q_row_, s.cols, ds_.data(), kBlock, 1,
-                               key_rows_.data() + s.key * q_row_, q_row_,
-                               dq_.data() + s.query * q_row_, q_row_, true,
-                               s.cut() ? Trim::depth_end : Trim::none, s.diagonal});
+      multiply(BlockProduct<Cell>{s.cols, q_row_, s.rows, left_.turned(ds_.data(), s.rows), 1,
+                                  kBlock, queries_.right(s.query), q_row_,
+                                  dk_.data() + s.key * q_row_, q_row_, true, depth, s.diagonal});
   }
 
   const Inputs& in_;
   const Attention& x_;
   int64_t q_row_, v_row_;
-  Scratch<A> key_columns_, value_columns_, key_rows_, query_rows_, do_rows_, delta_, dq_, dk_, dv_;
-  Scratch<A> p_, ds_, mask_, factors_;
+  Columns<Cell> key_columns_, value_columns_;
+  Rows<Cell> keys_, queries_, d_o_;
+  Scratch<A> delta_, dq_, dk_, dv_, p_, ds_, mask_, factors_;
+  LeftBlock<Cell> left_;
   bool dq_wanted_ = false, dk_wanted_ = false, dv_wanted_ = false;
   Place loaded_{-1, -1}, loaded_head_{-1, -1};
 };
 
-template <class A>
+template <class Cell>
 void whole_heads(const Inputs& in) {
   const Attention& x = in.args;
   const int64_t work = x.heads / x.kv_heads * x.queries * x.keys * (x.width + x.value_width);
   const int64_t grain = std::max<int64_t>(1, (1 << 17) / std::max<int64_t>(1, work));
   parallel_for(x.batch * x.kv_heads, grain, [&](int64_t begin, int64_t end) {
-    Backward<A> backward(in);
+    Backward<Cell> backward(in);
     for (int64_t i = begin; i < end; ++i)
       backward.run({i / x.kv_heads, i % x.kv_heads}, {0, blocks_of(x.queries)},
                    {0, blocks_of(x.keys)}, true, true);
@@ -207,13 +228,13 @@ void whole_heads(const Inputs& in) {
 }
 
 // One sweep with `blocks` pieces of each head.
-template <class A>
+template <class Cell>
 void split_heads(const Inputs& in, bool by_keys) {
   const Attention& x = in.args;
   const Range all_queries{0, blocks_of(x.queries)}, all_keys{0, blocks_of(x.keys)};
   const int64_t blocks = by_keys ? all_keys.end : all_queries.end;
   parallel_for(x.batch * x.kv_heads * blocks, 1, [&](int64_t begin, int64_t end) {
-    Backward<A> backward(in);
+    Backward<Cell> backward(in);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t head = i / blocks, piece = balanced(i % blocks, blocks);
       const Range one{piece, piece + 1};
@@ -228,11 +249,11 @@ void split_heads(const Inputs& in, bool by_keys) {
 void attention_backward(const Attention& args, Heads q, Heads k, Heads v, Heads o, Heads d_o,
                         const void* lse, HeadsOut dq, HeadsOut dk, HeadsOut dv) {
   const Inputs in{args, q, k, v, o, d_o, lse, dq, dk, dv};
-  with_accumulator(args.dtype, [&]<class A>() {
+  with_cells(args.dtype, [&]<class Cell>() {
     const int64_t blocks = std::max(blocks_of(args.queries), blocks_of(args.keys));
-    if (args.batch * args.kv_heads >= threads() || blocks == 1) return whole_heads<A>(in);
-    if (dk.data || dv.data) split_heads<A>(in, true);
-    if (dq.data) split_heads<A>(in, false);
+    if (args.batch * args.kv_heads >= threads() || blocks == 1) return whole_heads<Cell>(in);
+    if (dk.data || dv.data) split_heads<Cell>(in, true);
+    if (dq.data) split_heads<Cell>(in, false);
   });
 }
 

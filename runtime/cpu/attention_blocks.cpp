@@ -8,10 +8,6 @@
 namespace rille::cpu {
 namespace {
 
-int64_t start_of(int64_t batch_stride, int64_t head_stride, Place at) {
-  return at.batch * batch_stride + at.head * head_stride;
-}
-
 template <class A>
 RILLE_CLONES void scale_row(const A* x, A scale, A* y, int64_t n) {
 #pragma omp simd
@@ -53,19 +49,14 @@ void transpose_edge(const A* from, int64_t row, int64_t rows, int64_t begin, int
     for (int64_t j = begin; j < end; ++j) to[j * kBlock + i] = from[i * row + j];
 }
 
-// to[width, 64] = the transpose of from[rows <= 64, width].
-RILLE_CLONES void transpose(const float* from, int64_t row, int64_t rows, int64_t width,
-                            float* to) {
+RILLE_CLONES void transpose_block(const float* from, int64_t row, int64_t rows, int64_t width,
+                                  float* to) {
   const int64_t whole_rows = rows / 8 * 8, whole = width / 8 * 8;
   for (int64_t j = 0; j < whole; j += 8)
     for (int64_t i = 0; i < whole_rows; i += 8)
       transpose_8(from + i * row + j, row, to + j * kBlock + i);
   transpose_edge(from, row, whole_rows, whole, width, to);
   transpose_edge(from + whole_rows * row, row, rows - whole_rows, 0, width, to + whole_rows);
-}
-
-void transpose(const double* from, int64_t row, int64_t rows, int64_t width, double* to) {
-  transpose_edge(from, row, rows, 0, width, to);
 }
 
 template <class A>
@@ -87,6 +78,13 @@ RILLE_CLONES void factors(const uint32_t* words, uint32_t below, A keep, A* to, 
 }
 
 }  // namespace
+
+void transpose(const float* from, int64_t row, int64_t rows, int64_t width, float* to) {
+  transpose_block(from, row, rows, width, to);
+}
+void transpose(const double* from, int64_t row, int64_t rows, int64_t width, double* to) {
+  transpose_edge(from, row, rows, 0, width, to);
+}
 
 template <class A>
 void pack_rows(DType d, const Heads& from, Place at, int64_t time, int64_t width, A scale, A* to) {

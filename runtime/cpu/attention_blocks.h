@@ -1,5 +1,5 @@
-// What attention's forward and backward share: blocks, packed operands, masks and dropout factors.
-// For attention*.cpp only.
+// What attention's forward and backward share: blocks, masks, dropout factors and the way of packed
+// operands in and out. For attention*.cpp only.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -38,6 +38,9 @@ struct BlockPair {
   bool empty() const { return diagonal + rows <= 0; }
   bool cut() const { return diagonal < cols - 1; }
   int64_t limit(int64_t row) const { return std::clamp<int64_t>(row + diagonal + 1, 0, cols); }
+  /// Where the zeros behind a row's first n columns end: where they may meet a product. Rows of a
+  /// cut block are taken kRowTile at a time; a pair may begin in the last column.
+  int64_t zeros_end(int64_t n) const { return std::min(kBlock, (cut() ? n : cols) + kRowTile); }
 };
 
 /// Which head of which batch.
@@ -52,10 +55,18 @@ void pack_rows(DType d, const Heads& from, Place at, int64_t time, int64_t width
 /// Columns: for each block of 64 rows, to[width, 64], zeros behind the last row.
 template <class A>
 void pack_columns(DType d, const Heads& from, Place at, int64_t time, int64_t width, A* to);
+/// to[width, 64] = the transpose of from[rows <= 64, width], whose rows are `row` apart.
+void transpose(const float* from, int64_t row, int64_t rows, int64_t width, float* to);
+void transpose(const double* from, int64_t row, int64_t rows, int64_t width, double* to);
 /// The way back of rows [begin, end): to[t, width] = scale * from[t - begin, padded(width)].
 template <class A>
 void unpack_rows(const A* from, A scale, int64_t begin, int64_t end, int64_t width, DType d,
                  const HeadsOut& to, Place at);
+
+/// Where a head begins.
+inline int64_t start_of(int64_t batch_stride, int64_t head_stride, Place at) {
+  return at.batch * batch_stride + at.head * head_stride;
+}
 
 /// The mask of one block as numbers to add, to[64, 64]; -inf where a query may not look.
 template <class A>

@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>
 
+#include "cpu/cells.h"
+
 namespace rille::cpu {
 
 /// What a causal mask allows to leave out. A row r of the block meets column r + diagonal last.
@@ -16,14 +18,15 @@ enum class Trim : uint8_t {
 /// Zeros that depth trims rely on may be missed by up to this many places: rows are taken together.
 inline constexpr int64_t kRowTile = 6;
 
-template <class T>
+/// Strides count cells; m, n and k count numbers, and so does `diagonal`.
+template <class Cell>
 struct BlockProduct {
   int64_t m, n, k;  // n is rounded up to whole vectors of 64 bytes: b and c must have the room
-  const T* a;
+  const Cell* a;
   int64_t a_row, a_col;  // one of them is 1
-  const T* b;
+  const Cell* b;
   int64_t b_row;
-  T* c;
+  SumOfCells<Cell>* c;
   int64_t c_row;
   bool add = false;
   Trim trim = Trim::none;
@@ -32,5 +35,10 @@ struct BlockProduct {
 
 void multiply(const BlockProduct<float>& product);
 void multiply(const BlockProduct<double>& product);
+/// Only where has_pair_products().
+void multiply(const BlockProduct<Pair>& product);
+
+/// This processor multiplies pairs of bf16.
+bool has_pair_products();
 
 }  // namespace rille::cpu

@@ -121,8 +121,8 @@ void dispatch(ConvPass pass, DType dtype, const Conv& c, const void* first, cons
           .hint("x:to \"f32\"");
     default: break;
   }
-  const bool tiles = dtype == DType::bf16 && !builtin && dnn() && dnn()->fast_bf16;
-  if (tiles && run_dnn(pass, dtype, c, first, second, result, bias)) return;
+  const bool narrow = dtype == DType::bf16 && !builtin && dnn() && dnn()->fast_bf16;
+  if (narrow && run_dnn(pass, dtype, c, first, second, result, bias)) return;
   run_widened(pass, dtype, c, first, second, result, bias, builtin);
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/half.h"
 #include "core/macros.h"
+#include "core/narrow.h"
 
 namespace rille::cpu {
 namespace {
@@ -49,6 +50,10 @@ inline To cast(From x) {
     if constexpr (std::is_same_v<From, double>) return To(to_odd(x));
     if constexpr (std::is_same_v<From, int32_t>) return To(to_odd(static_cast<double>(x)));
     if constexpr (std::is_same_v<From, int64_t>) return To(to_odd(to_odd(x)));
+  } else if constexpr (is_narrow_type<To>) {
+    if constexpr (std::is_floating_point_v<From>) return To(x);
+    if constexpr (std::is_same_v<From, int32_t>) return To(static_cast<double>(x));
+    if constexpr (std::is_same_v<From, int64_t>) return To(to_odd(x));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     return truncated<To>(x);
   } else {
@@ -75,6 +80,7 @@ void narrow(const From* src, DType to, void* dst, int64_t n) {
     case DType::i8: return loop(src, static_cast<int8_t*>(dst), n);
     case DType::u8: return loop(src, static_cast<uint8_t*>(dst), n);
     case DType::boolean: return loop(src, static_cast<bool*>(dst), n);
+    default: with_narrow(to, [&]<DType D>() { loop(src, static_cast<Narrow<D>*>(dst), n); });
   }
 }
 
@@ -148,6 +154,7 @@ void convert(DType from, const void* src, DType to, void* dst, int64_t n) {
     case DType::i8: return widen<int8_t, int32_t>(src, to, dst, n);
     case DType::u8:
     case DType::boolean: return widen_float<uint8_t, int32_t>(src, to, dst, n);
+    default: with_narrow(from, [&]<DType D>() { widen_float<Narrow<D>, float>(src, to, dst, n); });
   }
 }
 

@@ -1,4 +1,5 @@
-// Conversion between the ten storage types, and between strided and contiguous memory.
+// Conversion between the storage types, and between strided and contiguous memory. Elements of
+// packed dtypes have a byte each here (core/packed.h brings them there and back).
 // A value is rounded once, to nearest even. Floats become integers by truncation, saturated at the
 // ends of the range, nan becomes 0; integers wrap; anything that is not 0 becomes true.
 // Serial: callers (pointwise engine, row kernels) cut the work and call these on their piece.

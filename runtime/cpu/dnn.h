@@ -17,7 +17,7 @@ struct DnnFunctions {
   int layout;           // kDnnLayout, lest a stale module be called
   const char* version;  // "3.2.0"
   const char* isa;      // "avx512_core_amx"
-  bool fast_bf16;       // bf16 products in tiles (AMX); elsewhere f32 is faster
+  bool fast_bf16;       // instructions for bf16 products (AMX, AVX512-BF16); else f32 is faster
   /// f32 or bf16; the latter rounds a b before alpha and beta are seen
   bool (*gemm)(DType, const Gemm&, const void* a, const void* b, void* c, const void* bias);
   /// f32 or bf16

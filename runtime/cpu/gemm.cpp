@@ -102,8 +102,8 @@ void run_narrow(const Gemm& g, const void* a, const void* b, void* c, const void
   each([](S& narrow, int64_t& wide) { narrow = static_cast<S>(wide); });
 }
 
-/// Large products of f32 anywhere, of bf16 where the processor has tiles; a batch of middling ones
-/// is quicker one a thread.
+/// Large products of f32 anywhere, of bf16 where the processor has instructions for them; a batch
+/// of middling ones is quicker one a thread.
 bool by_dnn(DType dtype, const Gemm& g, const void* a, const void* b, void* c, const void* bias) {
   if (dtype == DType::f32) {
     if (is_small(g) || (g.batch > 1 && g.m * g.n * g.k < kWideWork)) return false;
@@ -131,7 +131,7 @@ void gemm_builtin(DType dtype, const Gemm& given, const void* a, const void* b, 
     case DType::i16: return run_narrow<int16_t>(g, a, b, c, bias);
     case DType::i8: return run_narrow<int8_t>(g, a, b, c, bias);
     case DType::u8: return run_narrow<uint8_t>(g, a, b, c, bias);
-    case DType::boolean: break;
+    default: break;
   }
   throw dtype_error("products of {} matrices are not defined", name(dtype)).hint("x:to \"f32\"");
 }

@@ -1,4 +1,5 @@
-// Products of 16-bit floats, summed in f32 by the kernels of gemm_float.cpp and rounded once.
+// Products of 16-bit floats, summed in f32 by the kernels of gemm_float.cpp and rounded once; large
+// ones of bf16 by pairs, where the processor multiplies them.
 #include "cpu/gemm_block.h"
 #include "cpu/gemv.h"
 
@@ -52,6 +53,7 @@ void gemm_small(const Product<S>& p) {
   round_sums(p, 0, g.m, 0, g.n, wide.c, g.n);
 }
 
+template void block::run_pass(const Pass<Pair>&);
 template void gemm_blocked(const Product<bf16>&);
 template void gemm_small(const Product<bf16>&);
 template void gemv(const Product<bf16>&);

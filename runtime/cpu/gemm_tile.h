@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 
+#include "cpu/cells.h"
 #include "cpu/isa.h"
 #include "cpu/vec.h"
 
@@ -38,11 +39,12 @@ template <class T>
     return static_cast<T>(x);
 }
 
-template <class T>
+/// Steps of the depth are cells, and so are the strides.
+template <class Cell>
 struct TileInput {
-  const T* a;
+  const Cell* a;
   int64_t a_row, a_step;
-  const T* b;
+  const Cell* b;
   int64_t b_step, k;
 };
 
@@ -55,24 +57,25 @@ struct TileOutput {
   T alpha, beta;
 };
 
-template <class T, class V, int R, int N>
-[[gnu::always_inline]] inline void multiply(V (&acc)[R][N], const TileInput<T>& in) {
-  constexpr int lanes = sizeof(V) / sizeof(T);
+template <class Cell, class V, int R, int N>
+[[gnu::always_inline]] inline void multiply(V (&acc)[R][N], const TileInput<Cell>& in) {
+  constexpr int lanes = sizeof(V) / sizeof(SumOfCells<Cell>);
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i)
 #pragma GCC unroll 4
     for (int v = 0; v < N; ++v) acc[i][v] = V{};
-  const T* a = in.a;
-  const T* b = in.b;
+  const Cell* a = in.a;
+  const Cell* b = in.b;
   for (int64_t p = 0; p < in.k; ++p, a += in.a_step, b += in.b_step) {
     V row[N];
 #pragma GCC unroll 4
-    for (int v = 0; v < N; ++v) load_as<T>(row[v], b + v * lanes);
+    for (int v = 0; v < N; ++v) __builtin_memcpy(&row[v], b + v * lanes, sizeof(V));
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
-      const T x = a[i * in.a_row];
+      Repeated<Cell, V> x;
+      repeat<Cell, V>(x, a + i * in.a_row);
 #pragma GCC unroll 4
-      for (int v = 0; v < N; ++v) acc[i][v] += x * row[v];
+      for (int v = 0; v < N; ++v) add_product<Cell>(acc[i][v], x, row[v]);
     }
   }
 }
@@ -128,36 +131,37 @@ template <class T, class V, int R, int N>
     }
 }
 
-template <class T, int Bytes, int R, int N>
-[[gnu::always_inline]] inline void tile(const TileInput<T>& in, const TileOutput<T>& out, int skip,
+template <class Cell, int Bytes, int R, int N>
+[[gnu::always_inline]] inline void tile(const TileInput<Cell>& in,
+                                        const TileOutput<SumOfCells<Cell>>& out, int skip,
                                         int width) {
-  Vec<T, Bytes> acc[R][N];
+  Vec<SumOfCells<Cell>, Bytes> acc[R][N];
   multiply(acc, in);
   store_tile(acc, out, skip, width);
 }
 
 /// A column of tiles of height R, 8, 4, 2, 1 over `rows` rows. Packed: A lies in panels as
 /// packing lays them out; otherwise in place, through in.a_row and in.a_step.
-template <class T, int Bytes, int R, int N, bool Packed>
-[[gnu::always_inline]] inline void tile_column(TileInput<T> in, TileOutput<T> out, int64_t rows,
-                                               int skip, int width) {
-  const T* a = in.a;
-  T* c = out.c;
+template <class Cell, int Bytes, int R, int N, bool Packed>
+[[gnu::always_inline]] inline void tile_column(TileInput<Cell> in, TileOutput<SumOfCells<Cell>> out,
+                                               int64_t rows, int skip, int width) {
+  const Cell* a = in.a;
+  auto* c = out.c;
   for (int64_t i = 0; i < rows;) {
     const int height = tile_height<R>(rows - i);
     in.a = a + i * (Packed ? in.k : in.a_row);
     if (Packed) in.a_row = 1, in.a_step = height;
     out.c = c + i * out.ldc;
     if (height == R)
-      tile<T, Bytes, R, N>(in, out, skip, width);
+      tile<Cell, Bytes, R, N>(in, out, skip, width);
     else if (R > 8 && height == 8)
-      tile<T, Bytes, std::min(R, 8), N>(in, out, skip, width);
+      tile<Cell, Bytes, std::min(R, 8), N>(in, out, skip, width);
     else if (height == 4)
-      tile<T, Bytes, 4, N>(in, out, skip, width);
+      tile<Cell, Bytes, 4, N>(in, out, skip, width);
     else if (height == 2)
-      tile<T, Bytes, 2, N>(in, out, skip, width);
+      tile<Cell, Bytes, 2, N>(in, out, skip, width);
     else
-      tile<T, Bytes, 1, N>(in, out, skip, width);
+      tile<Cell, Bytes, 1, N>(in, out, skip, width);
     i += height;
   }
 }

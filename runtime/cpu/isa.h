@@ -36,6 +36,16 @@ inline Isa best_isa() {
   return best;
 }
 
+/// Products of pairs of bf16, in the functions that run_avx512 compiles.
+inline bool has_bf16_pairs() {
+#if defined(__clang__)
+  return false;  // it takes their instruction (cpu/cells.h) in functions for such processors only
+#else
+  static const bool has = best_isa() == Isa::avx512 && __builtin_cpu_supports("avx512bf16");
+  return has;
+#endif
+}
+
 template <class Job>
 [[gnu::target("arch=x86-64-v4"), gnu::noinline]] void run_avx512(const Job& job) {
   job.template run<Avx512>();
@@ -70,6 +80,12 @@ auto with_isa(F&& f) {
 
 #else
 
+inline bool has_bf16_pairs() { return false; }
+
+template <class Job>
+void run_avx512(const Job& job) {
+  job.template run<Baseline>();
+}
 template <class Job>
 void run_best(const Job& job) {
   job.template run<Baseline>();

@@ -120,7 +120,7 @@ void backward(DType d, const void* logits, const CrossEntropy& c, const Backward
   const A* scales = static_cast<const A*>(b.scale);
   parallel_for(c.rows, rows_per_chunk(c.classes), [&](int64_t begin, int64_t end) {
     RowReader<A> in(d, logits, c.classes);
-    RowWriter<A> out(d, dlogits, c.classes);
+    RowWriter<A> out(d, dlogits, c.classes, c.rows);
     for (int64_t r = begin; r < end; ++r) {
       A* dx = out.at(r * c.classes);
       const int64_t t = c.targets[r];

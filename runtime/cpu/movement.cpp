@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/threads.h"
+#include "cpu/stream.h"
 #include "cpu/turn.h"
 
 namespace rille::cpu {
@@ -118,8 +119,14 @@ void run_as(const Plan& p, const Tensor& dst, const Tensor& src) {
   U* to = dst.data_as<U>();
   const U* from = src.data_as<U>();
   if (p.sizes.size() == 1 && p.to[0] == 1 && p.from[0] == 1) {
+    const bool past_caches = dst.nbytes() >= kPastCaches;
     parallel_for(p.sizes[0], kGrain * 4, [&](int64_t begin, int64_t end) {
-      std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin) * sizeof(U));
+      const StreamEnd streamed(past_caches);
+      const int64_t bytes = (end - begin) * static_cast<int64_t>(sizeof(U));
+      if (past_caches)
+        stream_copy(to + begin, from + begin, bytes);
+      else
+        std::memcpy(to + begin, from + begin, static_cast<size_t>(bytes));
     });
   } else {
     run(p, to, from, dst.numel());

@@ -142,7 +142,7 @@ void forward(const Forward& f) {
   const Vector<A> w(f.affine.dtype, f.affine.weight, f.n), b(f.affine.dtype, f.affine.bias, f.n);
   parallel_for(f.rows, rows_per_chunk(f.n), [&](int64_t begin, int64_t end) {
     RowReader<A> in(f.d, f.x, f.n);
-    RowWriter<A> out(f.d, f.y, f.n);
+    RowWriter<A> out(f.d, f.y, f.n, f.rows);
     for (int64_t r = begin; r < end; ++r) {
       const A* x = in.at(r * f.n);
       const Stats<A> s = stats_row<A, kCentred>(x, f.n, static_cast<A>(f.eps));
@@ -166,7 +166,7 @@ struct Backward {
 template <class A, bool kCentred>
 void backward_rows(const Backward& b, const A* w, int64_t begin, int64_t end, A* dw, A* db) {
   RowReader<A> value(b.d, b.x, b.n), slope(b.d, b.dy, b.n);
-  RowWriter<A> out(b.d, b.grads.dx, b.n);
+  RowWriter<A> out(b.d, b.grads.dx, b.n, b.rows);
   for (int64_t r = begin; r < end; ++r) {
     const A *x = value.at(r * b.n), *dy = slope.at(r * b.n);
     const Stats<A> s{kCentred ? static_cast<const A*>(b.mean)[r] : A(0),

@@ -195,6 +195,45 @@ RILLE_CLONES bool scale_piece(const A* x, A factor, A* y, int64_t n) {
 }
 
 template <class A>
+RILLE_CLONES bool unscale_piece(const A* x, A factor, A* y, int64_t n) {
+  int bad = 0;
+#pragma omp simd reduction(| : bad)
+  for (int64_t i = 0; i < n; ++i) {
+    const A before = x[i];
+    y[i] = before * factor;
+    bad |= before - before == A(0) ? 0 : 1;
+  }
+  return bad == 0;
+}
+
+template <class A>
+RILLE_CLONES bool finite_piece(const A* x, int64_t n) {
+  int bad = 0;
+#pragma omp simd reduction(| : bad)
+  for (int64_t i = 0; i < n; ++i) bad |= x[i] - x[i] == A(0) ? 0 : 1;
+  return bad == 0;
+}
+
+template <class A>
+bool unscale_chunk(const Span& t, double factor, int64_t begin, int64_t end) {
+  bool finite = true;
+  A room[kPiece];
+  for (int64_t at = begin; at < end; at += kPiece) {
+    const int64_t n = std::min(kPiece, end - at);
+    const A* x = load(t.dtype, t.data, at, n, room);
+    if (factor == 1) {
+      finite &= finite_piece(x, n);
+      continue;
+    }
+    char* place = element(t.data, t.dtype, at);
+    A* y = x == room ? room : reinterpret_cast<A*>(place);
+    finite &= unscale_piece(x, static_cast<A>(factor), y, n);
+    if (x == room) convert(kDType<A>, room, t.dtype, place, n);
+  }
+  return finite;
+}
+
+template <class A>
 RILLE_CLONES void axpy_piece(A alpha, const A* x, A* y, int64_t n) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) y[i] += alpha * x[i];
@@ -286,6 +325,49 @@ bool scale_all(std::span<const Span> tensors, double factor) {
         with_accumulator(t.dtype, [&]<class A>() { return scale_chunk<A>(t, factor, begin, end); });
   });
   return std::all_of(finite.begin(), finite.end(), [](char ok) { return ok != 0; });
+}
+
+std::vector<char> unscale_all(std::span<const Span> tensors, double factor) {
+  std::vector<char> chunks(static_cast<size_t>(chunks_of(tensors)));
+  each_chunk(tensors, [&](size_t i, int64_t chunk, int64_t begin, int64_t end) {
+    const Span& t = tensors[i];
+    chunks[static_cast<size_t>(chunk)] = with_accumulator(
+        t.dtype, [&]<class A>() { return unscale_chunk<A>(t, factor, begin, end); });
+  });
+  std::vector<char> finite(tensors.size(), 1);
+  size_t chunk = 0;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    for (int64_t at = 0; at < tensors[i].n; at += kChunk)
+      if (!chunks[chunk++]) finite[i] = 0;
+  return finite;
+}
+
+StepChange step_change(std::span<const Stepped> tensors) {
+  std::vector<StepChange> partial(static_cast<size_t>(chunks_of(tensors)));
+  each_chunk(tensors, [&](size_t i, int64_t chunk, int64_t begin, int64_t end) {
+    const Stepped& t = tensors[i];
+    StepChange& sum = partial[static_cast<size_t>(chunk)];
+    double before_room[kPiece], after_room[kPiece], grad_room[kPiece];
+    for (int64_t at = begin; at < end; at += kPiece) {
+      const int64_t n = std::min(kPiece, end - at);
+      const double* before = load(t.dtype, t.before, at, n, before_room);
+      const double* after = load(t.dtype, t.after, at, n, after_room);
+      const double* grad = load(t.grad_dtype, t.grad, at, n, grad_room);
+      for (int64_t k = 0; k < n; ++k) {
+        const double change = after[k] - before[k];
+        sum.update_squares += change * change;
+        sum.param_squares += after[k] * after[k];
+        sum.lost += change == 0 && grad[k] != 0;
+      }
+    }
+  });
+  StepChange all;
+  for (const StepChange& one : partial) {
+    all.update_squares += one.update_squares;
+    all.param_squares += one.param_squares;
+    all.lost += one.lost;
+  }
+  return all;
 }
 
 void axpy(double alpha, Span x, Span y) {

@@ -55,6 +55,25 @@ std::vector<double> square_sums(std::span<const Span> tensors);
 double l2_norm(std::span<const Span> tensors);
 /// x *= factor, everywhere. Returns whether all results are finite.
 bool scale_all(std::span<const Span> tensors, double factor);
+/// x *= factor, everywhere, in one sweep with a look at the values; where the factor is 1 there is
+/// the look alone. Returns for each tensor whether all that it held before was finite.
+std::vector<char> unscale_all(std::span<const Span> tensors, double factor);
+/// What a step made of one tensor: its values before and after, of the same dtype, and the
+/// gradient.
+struct Stepped {
+  DType dtype;
+  const void *before, *after;
+  DType grad_dtype;
+  const void* grad;
+  int64_t n;
+};
+/// Sums of squares of the changes and of the values after them, and how many values stayed as they
+/// were although their gradient is not 0: the update was less than half a step of the format.
+struct StepChange {
+  double update_squares = 0, param_squares = 0;
+  int64_t lost = 0;
+};
+StepChange step_change(std::span<const Stepped> tensors);
 /// y += alpha * x, both of n elements.
 void axpy(double alpha, Span x, Span y);
 

@@ -5,6 +5,7 @@
 
 #include "core/threads.h"
 #include "cpu/convert.h"
+#include "cpu/stream.h"
 
 namespace rille::cpu {
 namespace {
@@ -27,6 +28,8 @@ struct Plan {
   std::array<Lane, kMaxOperands + 1> lanes;  // [0] is the output
   int count;
   int64_t total;
+  bool streams;  // the output goes past the caches
+  bool direct;   // every operand is read and written where it lies, from one end to the other
 };
 
 Lane make_lane(const Operand& o, const Shape& shape) {
@@ -41,6 +44,15 @@ Lane make_lane(const Operand& o, const Shape& shape) {
   l.same = t.numel() == 1;
   l.linear = false;
   return l;
+}
+
+// A large output that no input shares memory with: in place, its lines are in the caches already.
+bool streams(const Operand& out, const Operand* in, int inputs) {
+  const Tensor& y = *out.tensor;
+  if (y.nbytes() < kPastCaches) return false;
+  return std::none_of(in, in + inputs, [&](const Operand& x) {
+    return x.tensor->storage().get() == y.storage().get();
+  });
 }
 
 // Walks memory in the output's order: dims sorted by its strides, then merged where every operand
@@ -89,6 +101,10 @@ Plan make_plan(const Operand& out, const Operand* in, int inputs) {
     l.strides = strides[static_cast<size_t>(i)];
     l.linear = rille::is_contiguous(p.sizes, l.strides);
   }
+  p.direct = std::all_of(p.lanes.begin(), p.lanes.begin() + p.count,
+                         [](const Lane& l) { return l.linear && l.dtype == l.compute; });
+  p.streams = p.lanes[0].linear && out.tensor->dtype() == out.compute && streams(out, in, inputs);
+  p.direct &= !p.streams;
   return p;
 }
 
@@ -166,12 +182,25 @@ void run_tile(const Plan& p, int64_t begin, int64_t n, Tile tile, const void* fu
   for (int i = 1; i < p.count; ++i)
     in[i - 1] = load(p, p.lanes[static_cast<size_t>(i)], begin, n, rooms[i]);
   const Lane& out = p.lanes[0];
-  if (out.linear && out.dtype == out.compute) {
+  if (p.streams) {
+    tile(functor, rooms[0].bytes, in, n);
+    stream_copy(out.data + begin * out.item, rooms[0].bytes, n * out.item);
+  } else if (out.linear && out.dtype == out.compute) {
     tile(functor, out.data + begin * out.item, in, n);
   } else {
     tile(functor, rooms[0].bytes, in, n);
     store(p, out, begin, n, rooms[0]);
   }
+}
+
+// Any number of elements at once: a pause between two tiles is one for the memory, too.
+void run_direct(const Plan& p, int64_t begin, int64_t n, Tile tile, const void* functor) {
+  const void* in[kMaxOperands];
+  for (int i = 1; i < p.count; ++i) {
+    const Lane& l = p.lanes[static_cast<size_t>(i)];
+    in[i - 1] = l.data + begin * l.item;
+  }
+  tile(functor, p.lanes[0].data + begin * p.lanes[0].item, in, n);
 }
 
 void fill_same(const Plan& p, Room* rooms) {
@@ -209,6 +238,11 @@ void pointwise(Operand out, const Operand* in, int inputs, Tile tile, const void
   const int64_t tiles = by_row ? p.total / row * per_row : (p.total + kTile - 1) / kTile;
   const int64_t grain = by_row && row < kTile ? kGrain * kTile / row : kGrain;
   parallel_for(tiles, grain, [&](int64_t first, int64_t last) {
+    if (p.direct) {
+      const int64_t begin = first * kTile;
+      return run_direct(p, begin, std::min(last * kTile, p.total) - begin, tile, functor);
+    }
+    const StreamEnd streamed(p.streams);
     Room rooms[kMaxOperands + 1];
     fill_same(p, rooms);
     for (int64_t t = first; t < last; ++t) {

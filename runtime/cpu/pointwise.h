@@ -25,11 +25,11 @@ struct Operand {
 /// Runs `tile` over the elements of `out`. Inputs broadcast to its shape.
 void pointwise(Operand out, const Operand* in, int inputs, Tile tile, const void* functor);
 
-/// The type that arithmetic on `d` happens in: f64 and i64 in themselves, the other floats in f32,
-/// the other integers and bool in i64.
+/// The type that arithmetic on `d` happens in: f64 and i64 in themselves, the other floats in f32
+/// (narrow ones are only moved and compared in it), the other integers and bool in i64.
 inline DType compute_type(DType d) {
   if (d == DType::f64) return DType::f64;
-  return is_float(d) ? DType::f32 : DType::i64;
+  return category(d) == Category::floating ? DType::f32 : DType::i64;
 }
 
 }  // namespace rille::cpu

@@ -216,8 +216,7 @@ void with_storage(DType dtype, F&& f) {
     case DType::i32: return f(int32_t());
     case DType::i16: return f(int16_t());
     case DType::i8: return f(int8_t());
-    case DType::u8:
-    case DType::boolean: return f(uint8_t());
+    default: return f(uint8_t());
   }
 }
 

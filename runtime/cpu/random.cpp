@@ -10,6 +10,7 @@
 
 #include "core/half.h"
 #include "core/macros.h"
+#include "core/narrow.h"
 #include "core/threads.h"
 #include "cpu/philox_words.h"
 #include "cpu/row_access.h"
@@ -122,12 +123,23 @@ void fill_values(DType d, void* out, int64_t n, Draw draw, Make make) {
   });
 }
 
+// A narrow format has few values: each is looked at.
+double below_narrow(DType d, double x) {
+  double most = -std::numeric_limits<double>::infinity();
+  for (int code = 0; code < 1 << bits_of(d); ++code) {
+    const auto value = static_cast<double>(decode(d, static_cast<uint8_t>(code)));
+    if (value < x) most = std::max(most, value);
+  }
+  return most;
+}
+
 // The greatest value of a dtype that is less than x.
 double below(DType d, double x) {
   if (d == DType::f64) return std::nextafter(x, -std::numeric_limits<double>::infinity());
   float f = static_cast<float>(x);
   if (static_cast<double>(f) >= x) f = std::nextafter(f, -std::numeric_limits<float>::infinity());
   if (d == DType::f32) return static_cast<double>(f);
+  if (is_narrow(d)) return below_narrow(d, x);
   // Of a 16-bit format: drop the bits that it has not, towards -inf.
   double y;
   uint16_t bits;

@@ -11,6 +11,7 @@
 #include "core/dtype.h"
 #include "cpu/convert.h"
 #include "cpu/scratch.h"
+#include "cpu/stream.h"
 
 namespace rille::cpu {
 
@@ -57,8 +58,14 @@ class RowReader {
 template <class A>
 class RowWriter {
  public:
-  RowWriter(DType d, void* base, int64_t n)
-      : dtype_(d), base_(base), n_(n), row_(in_place() ? 0 : n) {}
+  /// A result of so many `rows` that no cache holds it is written past the caches.
+  RowWriter(DType d, void* base, int64_t n, int64_t rows = 0)
+      : dtype_(d),
+        base_(base),
+        n_(n),
+        streams_(d == kDType<A> && rows * bytes() >= kPastCaches),
+        row_(in_place() ? 0 : n),
+        end_(streams_) {}
 
   /// Where to put the row that starts at element `offset`; done() moves it there.
   A* at(int64_t offset) {
@@ -66,16 +73,22 @@ class RowWriter {
     return in_place() ? reinterpret_cast<A*>(to_) : row_.data();
   }
   void done() {
-    if (!in_place()) convert(kDType<A>, row_.data(), dtype_, to_, n_);
+    if (streams_)
+      stream_copy(to_, row_.data(), bytes());
+    else if (!in_place())
+      convert(kDType<A>, row_.data(), dtype_, to_, n_);
   }
 
  private:
-  bool in_place() const { return dtype_ == kDType<A>; }
+  bool in_place() const { return dtype_ == kDType<A> && !streams_; }
+  int64_t bytes() const { return n_ * static_cast<int64_t>(sizeof(A)); }
 
   DType dtype_;
   void* base_;
   int64_t n_;
+  bool streams_;
   Scratch<A> row_;
+  StreamEnd end_;
   char* to_ = nullptr;
 };
 

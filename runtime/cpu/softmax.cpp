@@ -78,7 +78,7 @@ template <class A>
 void map_rows(DType d, const void* x, void* y, Axis axis, RowMap<A> map) {
   parallel_for(axis.outer, rows_per_chunk(axis.n), [&](int64_t begin, int64_t end) {
     RowReader<A> in(d, x, axis.n);
-    RowWriter<A> out(d, y, axis.n);
+    RowWriter<A> out(d, y, axis.n, axis.outer);
     for (int64_t r = begin; r < end; ++r) {
       map(in.at(r * axis.n), out.at(r * axis.n), axis.n);
       out.done();
@@ -90,7 +90,7 @@ template <class A>
 void map_rows(DType d, const void* y, const void* dy, void* dx, Axis axis, RowMap2<A> map) {
   parallel_for(axis.outer, rows_per_chunk(axis.n), [&](int64_t begin, int64_t end) {
     RowReader<A> value(d, y, axis.n), slope(d, dy, axis.n);
-    RowWriter<A> out(d, dx, axis.n);
+    RowWriter<A> out(d, dx, axis.n, axis.outer);
     for (int64_t r = begin; r < end; ++r) {
       map(value.at(r * axis.n), slope.at(r * axis.n), out.at(r * axis.n), axis.n);
       out.done();

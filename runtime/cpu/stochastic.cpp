@@ -23,10 +23,11 @@ inline double power_of_two(int64_t exponent) {
 // the way there and back, are exact. The fraction is compared with the draw instead of added to it,
 // for the sum would round.
 RILLE_CLONES void round_piece(const uint32_t* words, double* values, int64_t n, int64_t least,
-                              int64_t mantissa, const Bounded<double>& bounds) {
+                              int64_t mantissa, double lowest, const Bounded<double>& bounds) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    const double x = bounds(values[i]), size = std::fabs(x);
+    const double x = bounds(values[i]), given = std::fabs(x);
+    const double size = given == 0 ? given : std::max(given, lowest);
     const auto field = static_cast<int64_t>(std::bit_cast<uint64_t>(size) >> kDoubleMantissa);
     const int64_t exponent = std::max(field - kDoubleBias, least);
     const double units = size * power_of_two(mantissa - exponent), whole = std::floor(units);
@@ -43,7 +44,7 @@ const char* at(const void* p, DType d, int64_t i) {
 }  // namespace
 
 int64_t first_nan(DType d, const void* x, int64_t n) {
-  if (!is_float(d)) return -1;
+  if (category(d) != Category::floating) return -1;
   alignas(64) double values[kPiece];
   for (int64_t i = 0; i < n; i += kPiece) {
     const int64_t m = std::min(kPiece, n - i);
@@ -57,6 +58,10 @@ int64_t first_nan(DType d, const void* x, int64_t n) {
 void round_stochastic(DType from, const void* x, DType to, void* y, int64_t n,
                       const Bounded<double>& bounds, Draw draw) {
   const FloatInfo& format = float_info(to);
+  // f8_e8m0 has no subnormals and no zero: below its lowest value there is nothing to choose.
+  const bool has_zero = format.has_zero;
+  const double lowest = has_zero ? 0 : format.smallest_normal;
+  const int64_t least = has_zero ? 1 - format.bias : -format.bias;
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
     alignas(64) double values[kPiece];
     alignas(64) uint32_t words[kPiece];
@@ -64,7 +69,7 @@ void round_stochastic(DType from, const void* x, DType to, void* y, int64_t n,
       const int64_t m = std::min(kPiece, end - i);
       random_words(words, m, {draw.seed, draw.op, draw.first + i});
       convert(from, at(x, from, i), DType::f64, values, m);
-      round_piece(words, values, m, 1 - format.bias, format.mant_bits, bounds);
+      round_piece(words, values, m, least, format.mant_bits, lowest, bounds);
       convert(DType::f64, values, to, const_cast<char*>(at(y, to, i)), m);
     }
   });

@@ -22,7 +22,4 @@ void turn(const Turn<U>& t);
 /// How many rows of y make a fair piece of work: they share the lines of x that a block reads.
 inline constexpr int64_t kTurnRows = 64;
 
-/// Bytes from which on a result is taken to be past the caches.
-inline constexpr int64_t kPastCaches = int64_t{32} << 20;
-
 }  // namespace rille::cpu

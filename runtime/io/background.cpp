@@ -42,6 +42,11 @@ bool Background::done() {
   return true;
 }
 
+std::exception_ptr Background::error_at_end() noexcept {
+  if (thread_.joinable()) thread_.join();
+  return std::exchange(error_, nullptr);
+}
+
 void Background::wait() {
   if (thread_.joinable()) join();
 }

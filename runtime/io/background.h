@@ -13,7 +13,7 @@ class Background {
   Background() = default;
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
-  /// Waits for the work, and drops its error.
+  /// Waits for the work, and drops its error: who minds asks error_at_end() first.
   ~Background();
 
   /// Waits for the work before, throws its error, and begins this one. Signals are not delivered to
@@ -25,6 +25,8 @@ class Background {
   bool done();
   /// Waits for it; throws its error.
   void wait();
+  /// Waits for it; gives its error, or null. For what is about to end and can't throw.
+  std::exception_ptr error_at_end() noexcept;
 
  private:
   void join();

@@ -13,11 +13,7 @@
 namespace rille::io {
 namespace {
 
-constexpr Tag kForeignTags[] = {
-    {"U64", 64, {}},    {"U32", 32, {}},    {"U16", 16, {}},        {"C64", 64, {}},
-    {"F8_E5M2", 8, {}}, {"F8_E4M3", 8, {}}, {"F8_E5M2FNUZ", 8, {}}, {"F8_E4M3FNUZ", 8, {}},
-    {"F8_E8M0", 8, {}}, {"F6_E2M3", 6, {}}, {"F6_E3M2", 6, {}},     {"F4", 4, {}},
-};
+constexpr Tag kForeignTags[] = {{"U64", 64, {}}, {"U32", 32, {}}, {"U16", 16, {}}, {"C64", 64, {}}};
 
 /// Follows the header's grammar event by event: {name: {dtype, shape, data_offsets}, ...}.
 class HeaderEvents final : public JsonEvents {
@@ -204,7 +200,7 @@ void check_contiguous(const std::vector<TensorEntry>& entries, uint64_t data_sta
 Tag find_tag(std::string_view text) {
   for (int i = 0; i < kDTypes; ++i) {
     const DTypeInfo& d = info(static_cast<DType>(i));
-    if (d.tag == text) return {d.tag, d.size * 8u, static_cast<DType>(i)};
+    if (d.tag == text) return {d.tag, d.bits, static_cast<DType>(i)};
   }
   for (const Tag& tag : kForeignTags)
     if (tag.text == text) return tag;

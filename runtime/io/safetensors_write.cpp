@@ -14,19 +14,13 @@ namespace {
 
 /// The reference writer sorts by the format's place in its own list; the wide ones come first.
 int rank_of(DType d) {
-  switch (d) {
-    case DType::i64: return 0;
-    case DType::f64: return 1;
-    case DType::f32: return 2;
-    case DType::i32: return 3;
-    case DType::bf16: return 4;
-    case DType::f16: return 5;
-    case DType::i16: return 6;
-    case DType::i8: return 7;
-    case DType::u8: return 8;
-    case DType::boolean: return 9;
-  }
-  return 10;
+  constexpr DType kOrder[] = {
+      DType::i64,         DType::f64,         DType::f32,     DType::i32,     DType::bf16,
+      DType::f16,         DType::i16,         DType::f8_e8m0, DType::f8_e4m3, DType::f8_e5m2,
+      DType::f8_e4m3fnuz, DType::f8_e5m2fnuz, DType::i8,      DType::u8,      DType::f6_e3m2,
+      DType::f6_e2m3,     DType::f4_e2m1,     DType::boolean};
+  static_assert(std::size(kOrder) == kDTypes);
+  return static_cast<int>(std::find(kOrder, std::end(kOrder), d) - kOrder);
 }
 
 std::vector<const TensorItem*> sorted(const std::vector<TensorItem>& items) {
@@ -44,6 +38,12 @@ void check_text(std::string_view what, const std::string& text, const std::strin
     throw arg_error("cannot write '{}': {} '{}' is not UTF-8", shown(path), what, shown(text, 60));
 }
 
+// Its bits are counted, but are no whole number of bytes.
+bool fills_no_byte(const TensorItem& item) {
+  return !dense_bytes(item.shape, static_cast<unsigned>(bits_of(item.dtype))) &&
+         dense_bytes(item.shape, 8);
+}
+
 /// Entries with offsets from the start of the data.
 std::vector<TensorEntry> lay_out(const std::vector<const TensorItem*>& items,
                                  const std::string& path) {
@@ -52,11 +52,15 @@ std::vector<TensorEntry> lay_out(const std::vector<const TensorItem*>& items,
   uint64_t at = 0;
   for (const TensorItem* item : items) {
     const DTypeInfo& d = info(item->dtype);
-    const auto bytes = dense_bytes(item->shape, d.size * 8u);
+    const auto bytes = dense_bytes(item->shape, d.bits);
     check_text("name", item->name, path);
     if (item->name == kMetadataName || item->name.size() > limits.name_bytes)
       throw arg_error("cannot write '{}': a tensor cannot be named '{}'", shown(path),
                       shown(item->name, 60));
+    if (!bytes && fills_no_byte(*item))
+      throw arg_error("cannot write '{}': tensor '{}' of {} ends inside a byte", shown(path),
+                      shown(item->name), name(item->dtype))
+          .hint("safetensors wants whole bytes: pad it, or save w:to \"f8_e4m3\"");
     if (!bytes || at + *bytes > kMaxBytes)
       throw arg_error("cannot write '{}': tensor '{}' is too large", shown(path),
                       shown(item->name));

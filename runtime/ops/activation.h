@@ -201,6 +201,7 @@ struct Softplus : Unary<Softplus> {
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any float tensor"), field("beta", &Args::beta, "sharpness of the bend"),
       field("threshold", &Args::threshold, "where it is a line")};
+  static constexpr Autocast autocast = Autocast::f32;
 
   struct Fn {
     double beta, threshold;

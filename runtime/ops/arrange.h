@@ -16,6 +16,7 @@ struct Flip {
   static constexpr std::string_view example = "rille.arange(1, 3):flip(1)";
   static constexpr auto fields =
       std::tuple{field("x", &Args::x, "any tensor"), field("dims", &Args::dims, "default: all")};
+  static constexpr bool narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Flip>& b);
@@ -37,6 +38,7 @@ struct Roll {
       std::tuple{field("x", &Args::x, "any tensor"),
                  field("shifts", &Args::shifts, "by how much, each dim").required(),
                  field("dims", &Args::dims, "default: x is flattened for it")};
+  static constexpr bool narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Roll>& b);
@@ -71,7 +73,7 @@ struct Tril {
   static constexpr std::string_view example = "rille.ones(3, 3):tril()";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "at least two dims"),
                                             field("k", &Args::k, "last diagonal that stays")};
-  static constexpr bool in_place = true, strided_out = true;
+  static constexpr bool in_place = true, strided_out = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Tril>& b);
@@ -89,7 +91,7 @@ struct Triu {
   static constexpr std::string_view example = "rille.ones(3, 3):triu(1)";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "at least two dims"),
                                             field("k", &Args::k, "first diagonal that stays")};
-  static constexpr bool in_place = true, strided_out = true;
+  static constexpr bool in_place = true, strided_out = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Triu>& b);
@@ -186,7 +188,7 @@ struct ConstantPad {
       field("pads", &Args::pads, "before and after the last dim, then the one before it, ...")
           .required(),
       field("value", &Args::value, "what is added")};
-  static constexpr bool method = false;
+  static constexpr bool method = false, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<ConstantPad>& b);

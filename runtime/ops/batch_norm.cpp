@@ -1,11 +1,14 @@
 #include "ops/batch_norm.h"
 
 #include "core/fail.h"
+#include "cpu/channel_norm.h"
 #include "ops/arrange.h"
 #include "ops/binary.h"
 #include "ops/cast.h"
+#include "ops/create.h"
 #include "ops/families.h"
 #include "ops/math.h"
+#include "ops/norm_parts.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
 #include "ops/register.h"
@@ -116,21 +119,87 @@ int64_t per_instance(const Tensor& x) {
 
 }  // namespace
 
-Tensor BatchNorm::compose(const Args& a) {
+namespace {
+
+int64_t values_of_channel(const Tensor& x) { return x.size(0) * per_instance(x); }
+
+void check_batch_norm(const BatchNorm::Args& a) {
   check_input(a.x, 2);
   check_affine(a);
   check_running(a, !a.training);
-  const int64_t count = a.x.size(0) * per_instance(a.x);
-  if (a.training && count == 1)
+  if (a.training && values_of_channel(a.x) == 1)
     throw fail(Kind::shape, "E_BN_ONE_VALUE",
                "training needs more than one value per channel, got shape {}",
                to_string(a.x.shape()))
         .of("x");
+}
+
+cpu::Channels channels_of(const Tensor& x) { return {x.size(0), x.size(1), per_instance(x)}; }
+
+// A running statistic for the kernel, or room for the batch's.
+Tensor statistic(const Tensor& x, const MaybeTensor& running, bool training) {
+  const DType wide = wide_of(x.dtype());
+  return training ? Tensor::empty({x.size(1)}, wide, x.device()) : contiguous(cast(*running, wide));
+}
+
+Tensor rstd_of(const Tensor& var, double eps) { return call<Rsqrt>({.x = var + eps}); }
+
+}  // namespace
+
+Meta BatchNorm::infer(const Args& a) {
+  check_batch_norm(a);
+  return meta_of(a.x.shape(), a.x.dtype(), a.x);
+}
+void BatchNorm::cpu(const Args& a, Tensor& y, Saved* saved) {
+  const NoGrad quiet;
+  const Tensor x = contiguous(a.x);
+  const Moments m{statistic(x, a.running_mean, a.training),
+                  statistic(x, a.running_var, a.training)};
+  const AffineOperands affine(a.weight, a.bias, affine_dtype(a.weight, a.bias, x.dtype()));
+  cpu::batch_norm(x.dtype(), x.data(), channels_of(x), affine.raw, a.eps, a.training, m.mean.data(),
+                  m.var.data(), y.data());
+  if (a.training && values_of_channel(x) > 1) move_running(a, m, values_of_channel(x));
+  // A copy: a later call may move the running mean before this one's backward.
+  if (saved) *saved = {a.training ? m.mean : clone(m.mean), rstd_of(m.var, a.eps)};
+}
+Tensor BatchNorm::compose(const Args& a) {
+  check_batch_norm(a);
+  const int64_t count = values_of_channel(a.x);
   const DType wide = wide_of(a.x.dtype());
   const Tensor x = cast(a.x, wide);
   const Moments m = a.training ? moments_of(x, around_channels(x)) : running_moments(a, wide);
   if (a.training && count > 1) move_running(a, m, count);
   return cast(scaled(normalised(x, m, a.eps), a.weight, a.bias), a.x.dtype());
+}
+// Running statistics whose gradients somebody wants are arguments like any other: with xhat =
+// (x - mean) * rstd their gradients follow from those of weight and bias.
+BatchNorm::Args BatchNorm::grad(const Back<BatchNorm>& b) {
+  const auto& a = b.a;
+  const bool w = b.need(&Args::weight), shift = b.need(&Args::bias);
+  const bool running = !a.training && (b.need(&Args::running_mean) || b.need(&Args::running_var));
+  const DType wide = wide_of(a.x.dtype());
+  const Tensor mean = running ? cast(*a.running_mean, wide) : b.saved.mean;
+  const Tensor rstd = running ? rstd_of(cast(*a.running_var, wide), a.eps) : b.saved.rstd;
+  const int64_t wanted = (b.need(&Args::x) ? kNormX : 0) | (w || running ? kNormWeight : 0) |
+                         (shift || running ? kNormBias : 0);
+  auto g = call<BatchNormGrad>({.x = a.x,
+                                .dy = b.dy,
+                                .mean = mean,
+                                .rstd = rstd,
+                                .weight = a.weight,
+                                .training = a.training,
+                                .eps = a.eps,
+                                .wanted = wanted,
+                                .affine_dtype = affine_dtype(a.weight, a.bias, a.x.dtype())});
+  Args out;
+  if (wanted & kNormX) out.x = g.dx;
+  if (w) out.weight = g.dweight;
+  if (shift) out.bias = g.dbias;
+  if (!running) return out;
+  const Tensor scale = a.weight ? *a.weight * rstd : rstd;
+  if (b.need(&Args::running_mean)) out.running_mean = g.dbias * scale * -1.0;
+  if (b.need(&Args::running_var)) out.running_var = g.dweight * scale * rstd * -0.5;
+  return out;
 }
 void BatchNorm::samples(SampleList& s) {
   const Tensor mean = grid({3}, -1, 1), var = grid({3}, 0.5, 2);
@@ -146,6 +215,55 @@ void BatchNorm::samples(SampleList& s) {
                             .bias = bias});
   add_sample<BatchNorm>(s, {.x = grid({0, 3}, -2, 2), .running_mean = mean, .running_var = var});
 }
+
+std::array<Meta, 3> BatchNormGrad::infer(const Args& a) {
+  const auto meta = [&](int64_t bit, const Shape& shape, DType d) {
+    return meta_of(a.wanted & bit ? shape : Shape{0}, d, a.x);
+  };
+  const Shape channels{a.x.size(1)};
+  return {meta(kNormX, a.x.shape(), a.x.dtype()), meta(kNormWeight, channels, a.affine_dtype),
+          meta(kNormBias, channels, a.affine_dtype)};
+}
+void BatchNormGrad::cpu(const Args& a, Out& out) {
+  const NoGrad quiet;
+  const Tensor x = contiguous(a.x), dy = contiguous(cast(a.dy, a.x.dtype()));
+  const Tensor mean = contiguous(a.mean), rstd = contiguous(a.rstd);
+  const AffineOperands affine(a.weight, {}, a.affine_dtype);
+  const auto data = [&](Tensor& t, int64_t bit) { return a.wanted & bit ? t.data() : nullptr; };
+  cpu::batch_norm_backward(
+      x.dtype(), x.data(), dy.data(), channels_of(x), affine.raw, mean.data(), rstd.data(),
+      a.training,
+      {data(out.dx, kNormX), data(out.dweight, kNormWeight), data(out.dbias, kNormBias)});
+}
+// In training the statistics are worked out anew, so that gradients flow through them.
+BatchNormGrad::Out BatchNormGrad::compose(const Args& a) {
+  const DType wide = promote(wide_of(a.x.dtype()), a.dy.dtype());
+  const Tensor x = cast(a.x, wide), dy = cast(a.dy, wide);
+  const Axes dims = around_channels(x);
+  Tensor mean = by_channel(a.mean, x, wide), rstd = by_channel(a.rstd, x, wide);
+  if (a.training) {
+    const Moments m = moments_of(x, dims);
+    mean = m.mean, rstd = rstd_of(m.var, a.eps);
+  }
+  const Tensor xhat = (x - mean) * rstd;
+  const auto mean_of = [&](const Tensor& t) {
+    return call<Mean>({.x = t, .dims = dims, .keepdim = true});
+  };
+  const auto sum_of = [&](const Tensor& t) {
+    return cast(call<Sum>({.x = t, .dims = dims}), a.affine_dtype);
+  };
+  const Tensor nothing = full({0}, 0, a.affine_dtype, x.device());
+  Out out{cast(nothing, a.x.dtype()), nothing, nothing};
+  if (a.wanted & kNormX) {
+    Tensor g = a.weight ? dy * by_channel(*a.weight, x, wide) : dy;
+    if (a.training) g = g - mean_of(g) - xhat * mean_of(g * xhat);
+    out.dx = cast(rstd * g, a.x.dtype());
+  }
+  if (a.wanted & kNormWeight) out.dweight = sum_of(dy * xhat);
+  if (a.wanted & kNormBias) out.dbias = sum_of(dy);
+  return out;
+}
+void BatchNormGrad::samples(SampleList&) {}
 
 Tensor GroupNorm::compose(const Args& a) {
   check_input(a.x, 2);
@@ -229,7 +347,8 @@ void LocalResponseNorm::samples(SampleList& s) {
 }
 
 OpFamily family_batch_norm() {
-  return list_ops(OpList<BatchNorm, GroupNorm, InstanceNorm, LocalResponseNorm>{}, "norm");
+  return list_ops(OpList<BatchNorm, BatchNormGrad, GroupNorm, InstanceNorm, LocalResponseNorm>{},
+                  "norm");
 }
 
 }  // namespace rille

@@ -1,5 +1,6 @@
-// Normalisation by channel: over the batch, over groups of channels, over one instance. Written in
-// other ops, in f32 or f64. Those over the last dims are in norm.h.
+// Normalisation by channel: over the batch, over groups of channels, over one instance. The first
+// has a kernel, the others are written in other ops, in f32 or f64. Those over the last dims are in
+// norm.h.
 #pragma once
 #include "ops/op.h"
 
@@ -12,6 +13,9 @@ struct BatchNorm {
     std::optional<Tensor> running_mean = {}, running_var = {}, weight = {}, bias = {};
     bool training = false;
     double momentum = 0.1, eps = 1e-5;
+  };
+  struct Saved {
+    Tensor mean, rstd;
   };
   static constexpr std::string_view name = "batch_norm";
   static constexpr std::string_view doc =
@@ -29,7 +33,48 @@ struct BatchNorm {
                  field("training", &Args::training, "use the statistics of the batch"),
                  field("momentum", &Args::momentum, "share of the batch in the running statistics"),
                  field("eps", &Args::eps, "added to the variance")};
+  static Meta infer(const Args& a);
+  static void cpu(const Args& a, Tensor& y, Saved* saved);
   static Tensor compose(const Args& a);
+  /// x and weight; running statistics only where somebody wants their gradients, since others move
+  /// before backward.
+  static uint64_t saves(const Args& a, uint64_t needs) {
+    const uint64_t running = 2 | 4;
+    return 1 | 8 | (!a.training && (needs & running) ? running : 0);
+  }
+  static Args grad(const Back<BatchNorm>& b);
+  static void samples(SampleList& s);
+};
+
+/// Gradients of batch_norm; those that `wanted` (bits: x, weight, bias) leaves out are empty.
+struct BatchNormGrad {
+  struct Args {
+    Tensor x, dy, mean, rstd;
+    std::optional<Tensor> weight = {};
+    bool training = false;
+    double eps = 1e-5;
+    int64_t wanted = 7;
+    DType affine_dtype = DType::f32;
+  };
+  struct Out {
+    Tensor dx, dweight, dbias;
+  };
+  static constexpr std::string_view name = "batch_norm_grad";
+  static constexpr std::string_view doc = "The gradients of batch_norm.";
+  static constexpr auto fields =
+      std::tuple{field("x", &Args::x, "the argument"),
+                 field("dy", &Args::dy, "gradient of the result"),
+                 field("mean", &Args::mean, "of each channel"),
+                 field("rstd", &Args::rstd, "of each channel"),
+                 field("weight", &Args::weight, "scale"),
+                 field("training", &Args::training, "mean and rstd are those of x"),
+                 field("eps", &Args::eps, "added to the variance"),
+                 field("wanted", &Args::wanted, "bits: x 1, weight 2, bias 4"),
+                 field("affine_dtype", &Args::affine_dtype, "of scale and shift")};
+  static constexpr bool method = false;
+  static std::array<Meta, 3> infer(const Args& a);
+  static void cpu(const Args& a, Out& out);
+  static Out compose(const Args& a);
   static void samples(SampleList& s);
 };
 

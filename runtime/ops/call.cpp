@@ -2,6 +2,8 @@
 
 #include "autograd/node.h"
 #include "core/fail.h"
+#include "ops/arith.h"
+#include "ops/autocast.h"
 #include "ops/cast.h"
 #include "ops/tape.h"
 
@@ -15,6 +17,7 @@ struct Inputs {
   Device device;
   uint64_t needs = 0;  // bit i: field i holds a tensor that wants a gradient
   bool any = false;
+  bool narrow = false;  // one is a float that no arithmetic is done in
 };
 
 Inputs examine(const OpInfo& op, const void* args) {
@@ -33,8 +36,46 @@ Inputs examine(const OpInfo& op, const void* args) {
     }
     counted = true;
     in.any |= !loose;
+    in.narrow |= is_narrow(t.dtype());
   });
   return in;
+}
+
+// The narrow dtype among the arguments. Throws E_F8_PROMOTE where another would have to meet it.
+DType narrow_dtype(const OpInfo& op, const void* args) {
+  Tensor narrow, other;
+  each_tensor(op, args, [&](size_t, const Tensor& t) {
+    if (!narrow && is_narrow(t.dtype())) narrow = t;
+  });
+  each_tensor(op, args, [&](size_t, const Tensor& t) {
+    const bool takes_part = category(t.dtype()) == Category::floating || op.broadcasts;
+    if (t.rank() > 0 && takes_part && t.dtype() != narrow.dtype()) other = t;
+  });
+  if (other) promote(narrow.dtype(), other.dtype());
+  return narrow.dtype();
+}
+
+// Narrow floats are moved and converted, never computed in: what an op would need is a common dtype
+// to do it in, or scales.
+[[noreturn]] void refuse_narrow(const OpInfo& op, const void* args) {
+  throw fail(Kind::dtype, "E_F8_NEEDS_SCALED", "{} is for storage: nothing is computed in it",
+             name(narrow_dtype(op, args)))
+      .hint("rille.scaled_mm multiplies such matrices; x:to \"f32\" gives what every op takes");
+}
+
+// Where scripts asked for it (ops/call.h), products are an exception.
+bool may_multiply(const OpInfo& op, const Context& context) {
+  const bool is_product = op.autocast == Autocast::lower || &op == &OpRecord<Mul>::info;
+  return is_product && (context.flags & kNarrowProducts);
+}
+void multiply_in_f32(const OpInfo& op, const void* args, Results& out) {
+  const DType narrow = narrow_dtype(op, args);
+  ArgBlock wide(op, args);
+  each_tensor(op, wide.get(), [](size_t, Tensor& t) {
+    if (is_narrow(t.dtype())) t = cast(t, DType::f32);
+  });
+  call_erased(op, wide.get(), out);
+  for (Tensor& t : out) t = cast(t, narrow);
 }
 
 // Random ops get their number here, once, so that the tape replays the same draw.
@@ -51,10 +92,62 @@ const void* with_draw(const OpInfo& op, const void* args, ArgBlock& own, Context
   return args;
 }
 
-void run_kernel(const OpInfo& op, Kernel kernel, const void* args, Results& out, Tensor* saved) {
+// While one is alive, packed tensors have a byte an element: those that a kernel is given, those
+// that it makes and those that ops called by it make.
+class Loose {
+ public:
+  Loose() : before_(Context::current().flags & kLoose) { Context::current().flags |= kLoose; }
+  Loose(const Loose&) = delete;
+  Loose& operator=(const Loose&) = delete;
+  ~Loose() {
+    if (!before_) Context::current().flags &= ~uint32_t{kLoose};
+  }
+  bool is_outermost() const { return !before_; }
+
+ private:
+  bool before_;
+};
+
+ArgBlock loosened(const OpInfo& op, const void* args) {
+  ArgBlock own(op, args);
+  each_tensor(op, own.get(), [](size_t, Tensor& t) { t = rille::loosened(t); });
+  return own;
+}
+
+void run_loose(const OpInfo& op, Kernel kernel, const void* args, const Metas& metas, Results& out,
+               Tensor* saved) {
+  bool outermost;
+  {
+    const Loose loose;
+    outermost = loose.is_outermost();
+    const ArgBlock own = loosened(op, args);
+    for (size_t i = 0; i < metas.size(); ++i) out[i] = Tensor::empty(metas[i]);
+    kernel(own.get(), out.data(), saved);
+  }
+  if (!outermost) return;
+  for (size_t i = 0; i < metas.size(); ++i)
+    if (is_packed(metas[i].dtype)) {
+      const Tensor made = Tensor::empty(metas[i]);
+      tighten(out[i], made);
+      out[i] = made;
+    }
+}
+
+bool any_packed(const OpInfo& op, const void* args) {
+  bool any = false;
+  each_tensor(op, args, [&](size_t, const Tensor& t) { any |= t.is_packed(); });
+  return any;
+}
+
+void run_kernel(const OpInfo& op, Kernel kernel, const void* args, bool narrow, Results& out,
+                Tensor* saved) {
   Metas metas;
   op.infer(args, metas);
   out.resize(metas.size());
+  bool packed = narrow && any_packed(op, args);
+  for (const Meta& m : metas) packed |= is_packed(m.dtype);
+  if (packed && kernel && !op.dynamic && !metas[0].device.is_meta()) [[unlikely]]
+    return run_loose(op, kernel, args, metas, out, saved);
   if (!op.dynamic)
     for (size_t i = 0; i < metas.size(); ++i) out[i] = Tensor::empty(metas[i]);
   if (kernel && !metas[0].device.is_meta()) {
@@ -70,6 +163,7 @@ void look(const OpInfo& op, const void* args, Results& out, const Tensor& base, 
   Views views;
   op.look(args, views);
   for (const View& v : views) {
+    if (base.is_packed()) check_packed_view(base, v.shape, v.strides, v.offset);
     out.push_back(base.alias(v.shape, v.strides, v.offset));
     if (track) autograd::set_view(out.back(), base);
   }
@@ -83,7 +177,8 @@ void record(const OpInfo& op, const void* args, Results& out, std::span<Tensor> 
             uint64_t needs) {
   const autograd::NodeRef node = make_node(op, args, out, saved, needs);
   for (size_t i = 0; i < out.size(); ++i)
-    if (out[i].is_float()) autograd::set_history(out[i], node, static_cast<uint32_t>(i));
+    if (category(out[i].dtype()) == Category::floating)
+      autograd::set_history(out[i], node, static_cast<uint32_t>(i));
 }
 
 [[noreturn]] void no_way(const OpInfo& op, Device device, bool gradient) {
@@ -114,8 +209,12 @@ void run(const OpInfo& op, const void* args, Results& out, Context& context) {
   const bool direct =
       (kernel || (in.device.is_meta() && op.infer)) && (!taping || op.grad) && !blind;
   if (direct) {
+    if (in.narrow && !op.narrow) [[unlikely]] {
+      if (may_multiply(op, context)) return multiply_in_f32(op, args, out);
+      refuse_narrow(op, args);
+    }
     SmallVector<Tensor, 2> saved(taping ? op.saved_tensors : 0);
-    run_kernel(op, kernel, args, out, saved.empty() ? nullptr : saved.data());
+    run_kernel(op, kernel, args, in.narrow, out, saved.empty() ? nullptr : saved.data());
     if (taping) record(op, args, out, saved, in.needs);
   } else if (op.compose) {
     op.compose(args, out);
@@ -125,10 +224,17 @@ void run(const OpInfo& op, const void* args, Results& out, Context& context) {
 }
 
 void run_with_listeners(const OpInfo& op, const void* args, Results& out, Context& context) {
+  if (!(context.flags & kListeners)) return run(op, args, out, context);
   const std::vector<Listener*> listeners = context.listeners;
   for (Listener* l : listeners) l->begin(op);
   run(op, args, out, context);
   for (Listener* l : listeners) l->end(op, out.data(), out.size());
+}
+
+void run_autocast(const OpInfo& op, const void* args, Results& out, Context& context) {
+  const AutocastStep step(op, args, context);
+  run_with_listeners(op, step.args(), out, context);
+  step.tell(out);
 }
 
 }  // namespace
@@ -136,10 +242,12 @@ void run_with_listeners(const OpInfo& op, const void* args, Results& out, Contex
 void call_erased(const OpInfo& op, const void* args, Results& out) {
   Context& context = Context::current();
   try {
-    if (context.flags & kListeners) [[unlikely]]
-      run_with_listeners(op, args, out, context);
-    else
+    if (!(context.flags & (kListeners | kAutocast))) [[likely]]
       run(op, args, out, context);
+    else if (context.flags & kAutocast)
+      run_autocast(op, args, out, context);
+    else
+      run_with_listeners(op, args, out, context);
   } catch (Error& e) {
     // The op that the user called is named, not one that it is composed of; backward names itself.
     if (e.code() != "E_INPLACE" && e.code() != "E_GRAPH_FREED") e.op(op.name);
@@ -217,7 +325,7 @@ void keep_old_value(const OpInfo& op, ArgBlock& args) {
   x = with_history_of(x, autograd::engine_ops().clone(x));
 }
 
-void write_direct(const OpInfo& op, ArgBlock& args, Kernel kernel, const Tensor& dest,
+void write_direct(const OpInfo& op, ArgBlock& args, Kernel kernel, const Tensor& dest, bool narrow,
                   uint64_t needs) {
   const bool taping = needs != 0;
   if (taping) refuse_inference(op, args.get(), dest, needs);
@@ -226,7 +334,16 @@ void write_direct(const OpInfo& op, ArgBlock& args, Kernel kernel, const Tensor&
     keep_old_value(op, args);
   SmallVector<Tensor, 2> saved(taping ? op.saved_tensors : 0);
   Tensor out = dest;
-  if (kernel) kernel(args.get(), &out, saved.empty() ? nullptr : saved.data());
+  if (kernel && narrow && any_packed(op, args.get())) {
+    const Loose loose;
+    const ArgBlock own = loosened(op, args.get());
+    out = own.at<Tensor>(op.fields[0]);
+    kernel(own.get(), &out, nullptr);
+    if (dest.is_packed()) tighten(out, dest);
+    out = dest;
+  } else if (kernel) {
+    kernel(args.get(), &out, saved.empty() ? nullptr : saved.data());
+  }
   mark_written(dest, op);
   if (taping) autograd::rebase_history(dest, make_node(op, args.get(), {&out, 1}, saved, needs));
 }
@@ -236,6 +353,12 @@ void write_direct(const OpInfo& op, ArgBlock& args, Kernel kernel, const Tensor&
 Tensor call_in_place(const OpInfo& op, const void* given) {
   Context& context = Context::current();
   const Tensor dest = first_tensor(op, given);
+  if (context.flags & kAutocast) [[unlikely]] {  // memory that is there has its dtype
+    const FlagScope as_they_come(kAutocast, false);
+    const Tensor written = call_in_place(op, given);
+    tell_in_place(op, given, written);
+    return written;
+  }
   try {
     const Inputs in = examine(op, given);
     const bool taping = (context.flags & kGrad) && in.needs && op.differentiable;
@@ -253,7 +376,9 @@ Tensor call_in_place(const OpInfo& op, const void* given) {
     }
     if ((kernel || dest.is_meta()) && op.infer && op.strided_out &&
         metas[0].dtype == dest.dtype() && (!taping || op.grad)) {
-      write_direct(op, args, kernel, dest, taping ? in.needs : 0);
+      if (in.narrow && !op.narrow) [[unlikely]]
+        refuse_narrow(op, args.get());
+      write_direct(op, args, kernel, dest, in.narrow, taping ? in.needs : 0);
     } else {
       Results r;
       if (taping) keep_old_value(op, args);

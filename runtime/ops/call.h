@@ -4,6 +4,10 @@
 
 namespace rille {
 
+/// A mode beside those of core/context.h: products of narrow floats happen in f32, an op at a time,
+/// and are rounded to their dtype again (amp.f8.allow_mm).
+constexpr uint32_t kNarrowProducts = 1u << 29;
+
 /// Sums a gradient over the dims along which `x` was broadcast and casts it to its dtype.
 Tensor fit_gradient(Tensor dx, const Tensor& x, std::string_view op);
 

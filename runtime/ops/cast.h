@@ -16,7 +16,7 @@ struct Copy {
   static constexpr auto fields =
       std::tuple{field("x", &Args::x, "what is replaced"),
                  field("source", &Args::source, "broadcasts to the shape of x").number()};
-  static constexpr bool in_place = true, strided_out = true, broadcasts = true;
+  static constexpr bool in_place = true, strided_out = true, broadcasts = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Copy>& b);
@@ -36,6 +36,7 @@ struct Cast {
   static constexpr auto fields =
       std::tuple{field("x", &Args::x, "any tensor"),
                  field("dtype", &Args::dtype, "the dtype wanted").required()};
+  static constexpr bool narrow = true;
   static Meta infer(const Args& a) { return like(a.x, a.dtype); }
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Cast>& b);
@@ -50,6 +51,7 @@ struct Clone {
   static constexpr std::string_view doc = "A copy with memory of its own.";
   static constexpr std::string_view example = "rille.clone(rille.tensor{1, 2})";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr bool narrow = true;
   static Meta infer(const Args& a) { return like(a.x); }
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Clone>& b) { return {.x = b.dy}; }
@@ -77,7 +79,7 @@ struct Compact {
   static constexpr std::string_view name = "compact";
   static constexpr std::string_view doc = "A row-major copy.";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
-  static constexpr bool method = false;
+  static constexpr bool method = false, narrow = true;
   static Meta infer(const Args& a) { return meta_of(a.x.shape(), a.x.dtype(), a.x); }
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Compact>& b) { return {.x = b.dy}; }
@@ -94,7 +96,7 @@ struct ToDevice {
   static constexpr std::string_view doc = "x on another device.";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
                                             field("device", &Args::device, "the device wanted")};
-  static constexpr bool method = false;
+  static constexpr bool method = false, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<ToDevice>& b);

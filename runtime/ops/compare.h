@@ -176,7 +176,7 @@ struct AllClose {
       field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor or number").number(),
       field("rtol", &Args::rtol, "relative to y"), field("atol", &Args::atol, "absolute"),
       field("equal_nan", &Args::equal_nan, "nan is close to nan")};
-  static constexpr bool differentiable = false, truth = true;
+  static constexpr bool differentiable = false, truth = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
@@ -192,7 +192,7 @@ struct Equal {
   static constexpr std::string_view example = "rille.equal(rille.tensor{1, 2}, rille.tensor{1, 2})";
   static constexpr auto fields =
       std::tuple{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor")};
-  static constexpr bool differentiable = false, truth = true;
+  static constexpr bool differentiable = false, truth = true, narrow = true;
   static Meta infer(const Args& a) { return meta_of({}, DType::boolean, a.x); }
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
@@ -205,7 +205,7 @@ struct Predicate {
     Tensor x;
   };
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
-  static constexpr bool strided_out = true, differentiable = false;
+  static constexpr bool strided_out = true, differentiable = false, narrow = true;
   static Meta infer(const Args& a) { return pointwise_meta({&a.x}, DType::boolean); }
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s) { unary_samples<O>(s, -2, 2); }

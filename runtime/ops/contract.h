@@ -75,6 +75,7 @@ struct Inner {
   static constexpr std::string_view doc =
       "The products summed over the last dims of both; a plain product with a single value.";
   static constexpr std::string_view example = "rille.inner(rille.ones(2, 3), rille.ones(4, 3))";
+  static constexpr Autocast autocast = Autocast::widest;
   static constexpr auto fields =
       std::tuple{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor")};
   static Tensor compose(const Args& a);

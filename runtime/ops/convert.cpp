@@ -1,6 +1,7 @@
 #include "ops/convert.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/fail.h"
 #include "cpu/pointwise.h"
@@ -21,23 +22,45 @@ std::string place_of(int64_t element, const Shape& shape) {
   return fmt::format("{{{}}}", fmt::join(place, ", "));
 }
 
-template <class A>
-void refuse_nan(const A& a) {
-  if (a.nan != NanRule::error || !a.x.is_float()) return;
+bool has_nan(DType d) { return category(d) == Category::floating && float_info(d).has_nan; }
+
+void refuse_nan(const Tensor& given, DType to) {
+  if (!has_nan(given.dtype()) || given.is_meta()) return;
   const NoGrad quiet;
-  const Tensor x = contiguous(a.x);
+  const Tensor x = contiguous(given);
   const int64_t found = cpu::first_nan(x.dtype(), x.data(), x.numel());
   if (found >= 0)
     throw fail(Kind::dtype, "E_NAN_UNREPRESENTABLE", "'x' holds nan at {}, and becomes {}",
-               place_of(found, x.shape()), name(a.dtype))
+               place_of(found, x.shape()), name(to))
         .of("x")
         .hint("nan = 'zero' makes it 0");
+}
+
+template <class A>
+void refuse_nan(const A& a) {
+  if (a.nan == NanRule::error) refuse_nan(a.x, a.dtype);
+  if (a.nan == NanRule::propagate) refuse_lost_nan(a.x, a.dtype);
+}
+
+template <class A>
+void check_range_rule(const A& a) {
+  if (!a.overflow) return;
+  if (a.saturate) throw option_error("takes 'saturate' or 'overflow', not both");
+  if (!is_narrow(a.dtype)) return;
+  const FloatInfo& f = float_info(a.dtype);
+  if (!f.has_nan && !f.has_inf)
+    throw option_error("{} has neither inf nor nan: it always saturates", name(a.dtype));
 }
 
 template <class T, class A>
 cpu::Bounded<T> bounds_of(const A& a) {
   cpu::Bounded<T> bounds{.zero_nan = a.nan == NanRule::zero};
-  if (a.saturate && is_float(a.dtype)) bounds.limit = static_cast<T>(float_info(a.dtype).max);
+  if (category(a.dtype) != Category::floating) return bounds;
+  const FloatInfo& f = float_info(a.dtype);
+  if (a.saturate || f.saturates) bounds.limit = static_cast<T>(f.max);
+  // Half a step above the largest value a tie still goes down to it, whose code is even.
+  if (a.overflow && f.saturates)
+    bounds.lost = static_cast<T>(f.max + std::exp2(std::ilogb(f.max) - f.mant_bits - 1));
   return bounds;
 }
 
@@ -64,9 +87,17 @@ void convert_by_rule(const A& a, Tensor& y) {
 
 }  // namespace
 
+void refuse_lost_nan(const Tensor& x, DType to) {
+  if (is_narrow(to) && !has_nan(to)) refuse_nan(x, to);
+}
+
+Meta Convert::infer(const Args& a) {
+  check_range_rule(a);
+  return like(a.x, a.dtype);
+}
 void Convert::cpu(const Args& a, Tensor& y) { convert_by_rule(a, y); }
 Convert::Args Convert::grad(const Back<Convert>& b) {
-  return {.x = cast(b.dy, b.a.x.dtype()), .dtype = {}};
+  return {.x = b.dy, .dtype = {}};  // fit_gradient casts
 }
 void Convert::samples(SampleList& s) {
   add_sample<Convert>(s, {.x = grid({3, 4}, -3, 3), .dtype = DType::f64, .saturate = true});
@@ -78,11 +109,14 @@ void Convert::samples(SampleList& s) {
   add_sample<Convert>(s, {.x = grid({0, 3}, -1, 1), .dtype = DType::bf16, .nan = NanRule::error})
       .gradient = false;
   add_sample<Convert>(s, {.x = ids({5}, 1000), .dtype = DType::i8, .saturate = true});
+  for (const DType d : {DType::f8_e4m3, DType::f8_e5m2, DType::f6_e2m3, DType::f4_e2m1})
+    add_sample<Convert>(s, {.x = strided(grid({3, 4}, -9, 9)), .dtype = d}).gradient = false;
 }
 
 Meta ConvertDrawn::infer(const Args& a) {
-  if (!is_float(a.dtype))
+  if (category(a.dtype) != Category::floating)
     throw dtype_error("stochastic rounding is for float dtypes, got {}", rille::name(a.dtype));
+  check_range_rule(a);
   return meta_of(a.x.shape(), a.dtype, a.x);
 }
 void ConvertDrawn::cpu(const Args& a, Tensor& y) {
@@ -94,11 +128,11 @@ void ConvertDrawn::cpu(const Args& a, Tensor& y) {
                         {a.draw.seed, a.draw.number, 0});
 }
 ConvertDrawn::Args ConvertDrawn::grad(const Back<ConvertDrawn>& b) {
-  return {.x = cast(b.dy, b.a.x.dtype()), .dtype = {}};
+  return {.x = b.dy, .dtype = {}};  // fit_gradient casts
 }
 void ConvertDrawn::samples(SampleList& s) {
   add_sample<ConvertDrawn>(s, {.x = grid({3, 4}, -3, 3), .dtype = DType::f64});
-  for (const DType d : {DType::f16, DType::bf16})
+  for (const DType d : {DType::f16, DType::bf16, DType::f8_e5m2, DType::f4_e2m1})
     add_sample<ConvertDrawn>(s, {.x = strided(grid({3, 40}, -3, 3)), .dtype = d}).gradient = false;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/fail.h"
+#include "ops/convert.h"
 #include "ops/families.h"
 #include "ops/pointwise_kernels.h"
 
@@ -42,7 +43,9 @@ void generate(Tensor& y, F&& value) {
 
 void fill(const Tensor& t, double value) {
   if (t.is_meta() || t.numel() == 0) return;
-  if (value == 0 && !std::signbit(value) && t.is_contiguous()) {
+  if (std::isnan(value)) refuse_lost_nan(Tensor::number(value), t.dtype());
+  const bool zero_bits = !is_narrow(t.dtype()) || float_info(t.dtype()).has_zero;
+  if (value == 0 && !std::signbit(value) && zero_bits && t.is_contiguous()) {
     std::memset(t.data(), 0, static_cast<size_t>(t.nbytes()));
     return;
   }
@@ -107,7 +110,9 @@ Meta Fill::infer(const Args& a) {
   return like(a.x);
 }
 void Fill::cpu(const Args& a, Tensor& y) {
-  if (y.numel() > 0) map(Same{}, y.dtype(), y, a.value);
+  if (y.numel() == 0) return;
+  refuse_lost_nan(a.value, y.dtype());
+  map(Same{}, y.dtype(), y, a.value);
 }
 Fill::Args Fill::grad(const Back<Fill>& b) {
   return {.x = b.need(&Args::x) ? zeros_like(b.dy) : Tensor(), .value = b.dy};

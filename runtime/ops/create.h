@@ -78,7 +78,7 @@ struct MadeLike {
   static constexpr auto fields = std::tuple{field("x", &Args::x, "gives shape, dtype and device"),
                                             field("dtype", &Args::dtype, "default: that of x"),
                                             field("device", &Args::device, "default: that of x")};
-  static constexpr bool differentiable = false;
+  static constexpr bool differentiable = false, narrow = true;
 };
 
 struct ZerosLike : MadeLike {
@@ -115,7 +115,7 @@ struct FullLike {
                  field("value", &Args::value, "of every element").required(),
                  field("dtype", &Args::dtype, "default: that of x"),
                  field("device", &Args::device, "default: that of x")};
-  static constexpr bool differentiable = false;
+  static constexpr bool differentiable = false, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
@@ -141,7 +141,7 @@ struct Fill {
   static constexpr auto fields =
       std::tuple{field("x", &Args::x, "any tensor"),
                  field("value", &Args::value, "a number or a tensor of one element").number()};
-  static constexpr bool in_place = true, strided_out = true, broadcasts = true;
+  static constexpr bool in_place = true, strided_out = true, broadcasts = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Fill>& b);
@@ -156,7 +156,7 @@ struct Zero {
   static constexpr std::string_view doc = "Zeros in the place of x; zero_ writes them.";
   static constexpr std::string_view example = "rille.ones(2):zero()";
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
-  static constexpr bool in_place = true, strided_out = true;
+  static constexpr bool in_place = true, strided_out = true, narrow = true;
   static Meta infer(const Args& a) { return like(a.x); }
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Zero>& b);

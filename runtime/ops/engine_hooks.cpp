@@ -38,7 +38,10 @@ const bool handed_down = [] {
   };
   e.clone = [](const Tensor& t) { return clone(t); };
   e.ones_like = [](const Tensor& t) { return ones_like(t); };
-  e.zeros_like = [](const Tensor& t) { return zeros_like(t); };
+  e.zeros_like = [](const Tensor& t) {
+    // Gradients of narrow values are f32.
+    return full(t.shape(), 0, is_narrow(t.dtype()) ? DType::f32 : t.dtype(), t.device());
+  };
   e.has_nan = has_nan;
   autograd::has_inf = has_inf;
   e.write_through = write_through;
@@ -64,7 +67,8 @@ Tensor fit_gradient(Tensor dx, const Tensor& x, std::string_view op) {
     dx = call<Sum>({.x = dx, .dims = dims, .keepdim = true});
     dx = reshape(dx, x.shape());
   }
-  return x.is_number() ? dx : cast(dx, x.dtype());
+  // A gradient in eight bits would lose most of itself: that of a narrow value stays as it comes.
+  return x.is_number() || is_narrow(x.dtype()) ? dx : cast(dx, x.dtype());
 }
 
 }  // namespace rille

@@ -20,6 +20,7 @@ struct IndexSelect {
       std::tuple{field("x", &Args::x, "any tensor"),
                  field("dim", &Args::dim, "the dim to pick from").required(),
                  field("index", &Args::index, "ids from 0, one dim").saved()};
+  static constexpr bool narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<IndexSelect>& b);
@@ -42,6 +43,7 @@ struct Gather {
       field("dim", &Args::dim, "the dim that ids address").required(),
       field("index", &Args::index, "ids from 0; as many dims as x, no larger but along dim")
           .saved()};
+  static constexpr bool narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Gather>& b);
@@ -114,7 +116,7 @@ struct IndexIds {
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any tensor"), field("indices", &Args::indices, "ids").saved(),
       field("dims", &Args::dims, "the dim that each stands for")};
-  static constexpr bool method = false;
+  static constexpr bool method = false, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<IndexIds>& b);

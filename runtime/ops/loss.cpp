@@ -9,6 +9,7 @@
 #include "ops/cast.h"
 #include "ops/compare.h"
 #include "ops/create.h"
+#include "ops/extreme.h"
 #include "ops/families.h"
 #include "ops/index.h"
 #include "ops/math.h"
@@ -158,10 +159,23 @@ namespace {
 Tensor log_yes(const Tensor& x) { return at_least(log_of(x), -100); }
 Tensor log_no(const Tensor& x) { return at_least(call<Log1p>({.x = -x}), -100); }
 
+// nan passes: it comes out as it went in, and what watches over losses names it.
+void check_probabilities(const Tensor& x) {
+  const auto outside = [](double p) { return p < 0 || p > 1; };
+  if (x.numel() == 0 || !(outside(call<Amin>({x}).item()) || outside(call<Amax>({x}).item())))
+    return;
+  int64_t i = 0;
+  while (!outside(x.at(i))) ++i;
+  throw arg_error("'x' must hold probabilities, from 0 to 1, got {:g} at position {}", x.at(i),
+                  i + 1)
+      .hint("bce_with_logits_loss takes scores of any size, and is exact for large ones");
+}
+
 }  // namespace
 
 void BceElements::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
+  check_probabilities(a.x);
   copy_(y, -(a.target * log_yes(a.x) + (1 - a.target) * log_no(a.x)));
 }
 BceElements::Args BceElements::grad(const Back<BceElements>& b) {

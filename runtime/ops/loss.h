@@ -85,7 +85,8 @@ struct BceLoss {
   };
   static constexpr std::string_view name = "bce_loss";
   static constexpr std::string_view doc =
-      "-(target * log(x) + (1 - target) * log(1 - x)) of probabilities x; no log is below -100.";
+      "-(target * log(x) + (1 - target) * log(1 - x)) of probabilities x, from 0 to 1; no log is "
+      "below -100.";
   static constexpr std::string_view example =
       "rille.bce_loss(rille.tensor{0.2, 0.5}, rille.tensor{0, 1})";
   static constexpr auto fields = std::tuple{

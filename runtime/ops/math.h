@@ -175,6 +175,7 @@ struct Square : Unary<Square> {
   static constexpr std::string_view name = "square";
   static constexpr std::string_view doc = "x * x, elementwise.";
   static constexpr std::string_view example = "rille.square(rille.tensor{0.25, 0.5, 0.75})";
+  static constexpr Autocast autocast = Autocast::f32;
   static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true;
   struct Fn {

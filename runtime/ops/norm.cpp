@@ -6,6 +6,7 @@
 #include "ops/create.h"
 #include "ops/families.h"
 #include "ops/math.h"
+#include "ops/norm_parts.h"
 #include "ops/reduce.h"
 #include "ops/register.h"
 #include "ops/view.h"
@@ -13,7 +14,7 @@
 namespace rille {
 namespace {
 
-constexpr int64_t kX = 1, kWeight = 2, kBias = 4;  // bits of `wanted`
+constexpr int64_t kX = kNormX, kWeight = kNormWeight, kBias = kNormBias;
 
 DType accumulator(DType d) { return d == DType::f64 ? DType::f64 : DType::f32; }
 
@@ -67,23 +68,6 @@ Rows rows_of(const Shape& s, int64_t dims) {
   for (int d = 0; d < s.size(); ++d) (d < s.size() - dims ? r.rows : r.n) *= s[d];
   return r;
 }
-
-DType affine_dtype(const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
-                   DType otherwise) {
-  if (weight && bias) return promote(weight->dtype(), bias->dtype());
-  return weight ? weight->dtype() : bias ? bias->dtype() : otherwise;
-}
-
-// Holds row-major copies for as long as the kernel runs.
-struct AffineOperands {
-  AffineOperands(const std::optional<Tensor>& w, const std::optional<Tensor>& b, DType dtype) {
-    raw.dtype = dtype;
-    if (w) raw.weight = (weight = contiguous(cast(*w, dtype))).data();
-    if (b) raw.bias = (bias = contiguous(cast(*b, dtype))).data();
-  }
-  Tensor weight, bias;
-  cpu::Affine raw;
-};
 
 Tensor stat(const Tensor& x, int64_t rows) {
   return Tensor::empty({rows}, accumulator(x.dtype()), x.device());

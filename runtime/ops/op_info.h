@@ -186,6 +186,7 @@ struct OpInfo {
   bool method = true;            // also t:name(...)
   bool truth = false;            // its result is one true or false, which scripts get as such
   bool strided_out = false;      // the kernel can write into any strides
+  bool narrow = false;           // takes narrow floats (core/dtype.h): it moves or converts values
   std::string_view no_gradient;  // why there is none, where there is none
 
   uint32_t args_size = 0, args_align = 0;

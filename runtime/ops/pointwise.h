@@ -144,7 +144,7 @@ struct Comparison {
     Tensor x, y;
   };
   static auto fn(const Args&) { return typename O::Fn{}; }
-  static constexpr bool strided_out = true, differentiable = false, in_place = true;
+  static constexpr bool strided_out = true, differentiable = false, in_place = true, narrow = true;
   template <class A>
   static Meta infer(const A& a) {
     result_type({&a.x, &a.y});

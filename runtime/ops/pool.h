@@ -371,6 +371,7 @@ struct LpPoolNd {
                       field("stride", &Args::stride, "from window to window; default: kernel"),
                       field("ceil_mode", &Args::ceil_mode, "a last window may hang over the end")};
   }
+  static constexpr Autocast autocast = Autocast::f32;
 };
 
 struct LpPool1d : LpPoolNd {

@@ -25,7 +25,8 @@ Meta made(const Sizes& shape, std::optional<DType> dtype, std::optional<Device> 
 }
 
 Meta float_meta(const Meta& m) {
-  if (!is_float(m.dtype)) throw dtype_error("'dtype' must be a float dtype, got {}", name(m.dtype));
+  if (category(m.dtype) != Category::floating)
+    throw dtype_error("'dtype' must be a float dtype, got {}", name(m.dtype));
   return m;
 }
 

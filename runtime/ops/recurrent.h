@@ -21,7 +21,7 @@ struct LstmStep {
       std::tuple{field("gates", &Args::gates, "[..., 4 hidden]").saved(),
                  field("c", &Args::c, "cells before, [..., hidden]").saved()};
   static constexpr std::array<std::string_view, 2> result_names = {"h", "c"};
-  static constexpr Autocast autocast = Autocast::widest;
+  static constexpr Autocast autocast = Autocast::lower;
   static constexpr bool method = false;
   static std::array<Meta, 2> infer(const Args& a);
   static void cpu(const Args& a, Out& y);
@@ -62,7 +62,7 @@ struct GruStep {
       std::tuple{field("x_gates", &Args::x_gates, "the input's part, [..., 3 hidden]").saved(),
                  field("h_gates", &Args::h_gates, "the state's part, [..., 3 hidden]").saved(),
                  field("h", &Args::h, "state before, [..., hidden]").saved()};
-  static constexpr Autocast autocast = Autocast::widest;
+  static constexpr Autocast autocast = Autocast::lower;
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);

@@ -337,6 +337,7 @@ struct LogSumExp : Reduction<LogSumExp> {
   static constexpr std::string_view doc =
       "log(sum(exp(x))) over all elements or the dims given, without overflow.";
   static constexpr std::string_view example = "rille.logsumexp(rille.tensor{{1, 2}, {3, 4}}, 2)";
+  static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool saves_output = true;
   static DType dtype(const Tensor& x) { return float_type(x); }
   static uint64_t saves(const Args&, uint64_t) { return 1; }

@@ -116,6 +116,7 @@ OpInfo make_info() {
   if constexpr (requires { O::method; }) i.method = O::method;
   if constexpr (requires { O::truth; }) i.truth = O::truth;
   if constexpr (requires { O::strided_out; }) i.strided_out = O::strided_out;
+  if constexpr (requires { O::narrow; }) i.narrow = O::narrow;
   if constexpr (requires { O::differentiable; }) i.differentiable = O::differentiable;
   if constexpr (requires { O::no_gradient; }) {
     i.no_gradient = O::no_gradient;

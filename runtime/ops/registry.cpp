@@ -40,6 +40,7 @@ std::vector<const OpInfo*> collect() {
       family_norm,            //
       family_order,           //
       family_pool,            //
+      family_quantize,        //
       family_random,          //
       family_rectifier,       //
       family_recurrent,       //
@@ -47,6 +48,7 @@ std::vector<const OpInfo*> collect() {
       family_resize,          //
       family_rotary,          //
       family_rounding,        //
+      family_scaled_mm,       //
       family_scan,            //
       family_scatter,         //
       family_scatter_reduce,  //

@@ -165,6 +165,7 @@ struct Integral {
       std::tuple{field("y", &Args::y, "samples"),
                  field("x", &Args::x, "where they were taken; default: dx apart"),
                  field("dx", &Args::dx, "their distance"), field("dim", &Args::dim, "the dim")};
+  static constexpr Autocast autocast = Autocast::f32;
   static void samples(SampleList& s);
 };
 

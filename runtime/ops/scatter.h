@@ -22,7 +22,7 @@ struct Scatter {
       field("dim", &Args::dim, "the dim that ids address").required(),
       field("index", &Args::index, "ids from 0; as many dims as x").saved(),
       field("source", &Args::source, "values in the places of index, or a number").number()};
-  static constexpr bool in_place = true, strided_out = true;
+  static constexpr bool in_place = true, strided_out = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Scatter>& b);
@@ -151,7 +151,7 @@ struct IndexPut {
       field("accumulate", &Args::accumulate, "add instead of replacing"),
       field("dims", &Args::dims, "the dim that each index stands for; default: the first ones")};
   static constexpr Autocast autocast = Autocast::widest;
-  static constexpr bool in_place = true, strided_out = true, broadcasts = true;
+  static constexpr bool in_place = true, strided_out = true, broadcasts = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<IndexPut>& b);

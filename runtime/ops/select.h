@@ -18,7 +18,7 @@ struct Where {
       std::tuple{field("condition", &Args::condition, "a bool tensor").saved(),
                  field("x", &Args::x, "any tensor or number").number(),
                  field("y", &Args::y, "any tensor or number").number()};
-  static constexpr bool broadcasts = true, method = false;
+  static constexpr bool broadcasts = true, method = false, narrow = true;
   static constexpr Autocast autocast = Autocast::follow;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -38,7 +38,7 @@ struct MaskedFill {
   static constexpr auto fields = std::tuple{
       field("x", &Args::x, "any tensor"), field("mask", &Args::mask, "a bool tensor").saved(),
       field("value", &Args::value, "a number or a 0-d tensor").number()};
-  static constexpr bool in_place = true, strided_out = true, broadcasts = true;
+  static constexpr bool in_place = true, strided_out = true, broadcasts = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<MaskedFill>& b);

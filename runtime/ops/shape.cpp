@@ -73,7 +73,7 @@ Cat::Args Cat::grad(const Back<Cat>& b) {
       g.tensors.push_back(autograd::engine_ops().zeros_like(t));
       continue;
     }
-    g.tensors.push_back(narrow(b.dy, dim, at, t.shape()[dim]));
+    g.tensors.push_back(rille::narrow(b.dy, dim, at, t.shape()[dim]));
     at += t.shape()[dim];
   }
   return g;

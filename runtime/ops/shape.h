@@ -17,7 +17,7 @@ struct Cat {
   static constexpr auto fields = std::tuple{field("tensors", &Args::tensors, "at least one"),
                                             field("dim", &Args::dim, "the dim that grows")};
   static constexpr Autocast autocast = Autocast::widest;
-  static constexpr bool method = false;
+  static constexpr bool method = false, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Cat>& b);

@@ -71,6 +71,7 @@ struct GumbelSoftmax {
       field("x", &Args::x, "logits"), field("tau", &Args::tau, "temperature"),
       field("hard", &Args::hard, "one-hot results"),
       field("dim", &Args::dim, "the dim of categories"), field("draw", &Args::draw, "numbers")};
+  static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

@@ -94,9 +94,11 @@ Tensor look_at(const Tensor& x, const View& v) {
 
 View AsStrided::view(const Args& a) {
   const int64_t offset = a.offset.value_or(a.x.offset());
+  const int64_t bits =
+      a.x.is_packed() ? bits_of(a.x.dtype()) : 8 * static_cast<int64_t>(size_of(a.x.dtype()));
   const int64_t elements = a.x.is_meta() || !a.x.storage()
                                ? INT64_MAX
-                               : static_cast<int64_t>(a.x.storage()->bytes / size_of(a.x.dtype()));
+                               : static_cast<int64_t>(a.x.storage()->bytes) * 8 / bits;
   check_look(a.size.list, a.strides.list, offset, elements);
   return {a.size.list, a.strides.list, offset};
 }

@@ -66,7 +66,7 @@ struct AsStridedScatter {
                  field("size", &Args::size, "sizes of the look").required(),
                  field("stride", &Args::strides, "its strides").required(),
                  field("offset", &Args::offset, "its first element")};
-  static constexpr bool broadcasts = true;
+  static constexpr bool broadcasts = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<AsStridedScatter>& b);

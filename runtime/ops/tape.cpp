@@ -1,5 +1,7 @@
 #include "ops/tape.h"
 
+#include <unordered_set>
+
 #include "core/budget.h"
 #include "core/fail.h"
 #include "ops/call.h"
@@ -95,6 +97,14 @@ class OpNode final : public autograd::Node {
 
   std::string_view name() const override { return op_.name; }
 
+  bool took(DType dtype) {
+    bool any = false;
+    if (!freed_)
+      each_tensor(op_, args_.get(),
+                  [&](size_t, const Tensor& t) { any |= t && t.dtype() == dtype; });
+    return any;
+  }
+
   void release() override {
     if (!keeps_values_) return;
     args_ = ArgBlock();
@@ -157,7 +167,8 @@ class OpNode final : public autograd::Node {
   void fill_missing(Gradients& dys) {
     if (dys.size() < 2) return;
     for (size_t i = 0; i < dys.size(); ++i)
-      if (!dys[i] && outs_[i].is_float()) dys[i] = autograd::engine_ops().zeros_like(outs_[i]);
+      if (!dys[i] && category(outs_[i].dtype()) == Category::floating)
+        dys[i] = autograd::engine_ops().zeros_like(outs_[i]);
   }
 
   // Gradients stand in the place of the arguments; broadcast ones are summed back to their shape.
@@ -245,6 +256,19 @@ void refuse_inference(const OpInfo& op, const void* args, const Tensor& dest, ui
   each_tensor(op, args, [&](size_t field, const Tensor& t) {
     if (keep >> field & 1) refuse_saving(op.fields[field], t);
   });
+}
+
+bool came_through(const Tensor& t, DType dtype) {
+  std::unordered_set<const autograd::Node*> seen;
+  std::vector<autograd::NodeRef> stack{autograd::edge_of(t).node};
+  while (!stack.empty()) {
+    const autograd::NodeRef node = std::move(stack.back());
+    stack.pop_back();
+    if (!node || !seen.insert(node.get()).second) continue;
+    if (auto* op = dynamic_cast<OpNode*>(node.get()); op && op->took(dtype)) return true;
+    for (const autograd::Edge& e : node->next) stack.push_back(e.node);
+  }
+  return false;
 }
 
 }  // namespace rille

@@ -13,6 +13,9 @@ void collect_edges(const OpInfo& op, const void* args, uint64_t needs, autograd:
 autograd::NodeRef make_node(const OpInfo& op, const void* args, std::span<const Tensor> outs,
                             std::span<Tensor> saved, uint64_t needs);
 
+/// Whether an op on the way to `t` took a tensor of this dtype. Walks the whole graph.
+bool came_through(const Tensor& t, DType dtype);
+
 /// Throws E_INFERENCE where the tape would need a tensor that was made in inference mode, or write
 /// to `dest`, one that was.
 void refuse_inference(const OpInfo& op, const void* args, const Tensor& dest, uint64_t needs);

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autograd/node.h"
+#include "autograd/scaled.h"
 #include "core/context.h"
 #include "core/fail.h"
+#include "core/written.h"
 #include "cpu/optimize.h"
 #include "ops/cast.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
-#include "optim/written.h"
 
 namespace rille::optim {
 namespace {
@@ -38,22 +40,52 @@ double general(std::span<const Tensor> grads, double p) {
   return std::isinf(p) ? total : std::pow(total, 1 / p);
 }
 
+// What is clipped stays scaled: unscaling is still to come.
 void scale(std::span<const Tensor> grads, double factor) {
   std::vector<cpu::Span> dense;
+  std::vector<std::optional<Site>> scaled;
   for (const Tensor& g : grads) {
+    scaled.push_back(autograd::scaled_at(g));
     if (g.is_contiguous())
       dense.push_back({g.dtype(), g.data(), g.numel()});
     else
       copy_(g, g * factor);
   }
   cpu::scale_all(dense, factor);
-  for (const Tensor& g : grads)
-    if (g.is_contiguous()) mark_written(g, "clip_grad_norm_");
+  for (size_t i = 0; i < grads.size(); ++i) {
+    if (grads[i].is_contiguous()) mark_written(grads[i], "clip_grad_norm_");
+    if (scaled[i]) autograd::mark_scaled(grads[i], scaled[i]);
+  }
+}
+
+std::string place(const Site& at) {
+  return at.source ? fmt::format("{}:{}: ", at.source, at.line) : std::string();
+}
+
+std::string scaled_warning(const char* op, const Site& scaled) {
+  const std::string since =
+      scaled.source ? fmt::format(" at {}:{}", scaled.source, scaled.line) : std::string();
+  return fmt::format(
+      "W_CLIP_SCALED: {}{}: these gradients are of a loss that was scaled{}; "
+      "scaler:unscale_(optimizer) comes before clipping",
+      place(Context::current().site()), op, since);
 }
 
 }  // namespace
 
-Tensor clip_norm(std::span<const Tensor> grads, double max, double p) {
+ToClip gradients_to_clip(const char* op, std::span<const Tensor> params) {
+  ToClip out;
+  for (const Tensor& p : params) {
+    Tensor g = autograd::grad_of(p);
+    if (!g) continue;
+    if (const auto scaled = autograd::scaled_at(g); scaled && out.warning.empty())
+      out.warning = scaled_warning(op, *scaled);
+    out.gradients.push_back(std::move(g));
+  }
+  return out;
+}
+
+Tensor clip_norm(std::span<const Tensor> grads, double max, double p, bool like_torch) {
   const NoGrad quiet;
   if (!(p > 0)) throw arg_error("'p' must be positive, got {:g}", p);
   DType dtype = DType::f32;
@@ -66,7 +98,7 @@ Tensor clip_norm(std::span<const Tensor> grads, double max, double p) {
   }
   const double norm = p == 2 ? euclidean(grads) : general(grads, p);
   const double factor = max / (norm + 1e-6);
-  if (std::isfinite(norm) && factor < 1) scale(grads, factor);
+  if (std::isfinite(norm) ? factor < 1 : like_torch) scale(grads, factor);
   return Tensor::of({&norm, 1}, {}, dtype);
 }
 

@@ -2,8 +2,9 @@
 
 #include "core/context.h"
 #include "core/fail.h"
+#include "core/written.h"
 #include "ops/cast.h"
-#include "optim/written.h"
+#include "ops/convert.h"
 
 namespace rille::optim {
 namespace {
@@ -12,14 +13,19 @@ namespace {
 // (strides, dtype of state) are replaced by copies, which `finish` writes back.
 class Flat {
  public:
-  Flat(std::span<const StepItem> items, int states, int64_t step, const char* name) : name_(name) {
+  Flat(std::span<const StepItem> items, int states, int64_t step, const char* name,
+       const StepHow& how)
+      : name_(name), how_(how) {
     for (const StepItem& item : items) add(item, states, step);
   }
   std::span<const cpu::StepTensor> list() const { return list_; }
 
-  void finish() {
+  StepChange finish() {
     for (const auto& [original, copy] : copies_) copy_(original, copy);
+    for (const auto& [param, exact] : exact_)
+      copy_(param, call<ConvertDrawn>({.x = exact, .dtype = param.dtype()}));
     for (const Tensor& t : written_) mark_written(t, name_);
+    return measured();
   }
 
  private:
@@ -35,7 +41,24 @@ class Flat {
                       .step = step};
     for (int k = 0; k < states; ++k) s.state[k] = dense(item.state[k], accumulator);
     if (item.master) s.master = static_cast<float*>(dense(item.master, DType::f32));
+    if (how_.stochastic && !item.master && size_of(d) == 2) {
+      exact_.emplace_back(item.param, contiguous(cast(item.param, DType::f32)));
+      s.master = exact_.back().second.data_as<float>();
+    }
+    const Tensor& stepped = item.master ? item.master : item.param;
+    if (how_.measure) watched_.push_back({stepped, clone(stepped), kept_.back()});
     list_.push_back(s);
+  }
+
+  StepChange measured() const {
+    std::vector<cpu::Stepped> list;
+    std::vector<Tensor> after;
+    for (const Watched& w : watched_) {
+      after.push_back(contiguous(w.tensor));
+      list.push_back({w.tensor.dtype(), w.before.data(), after.back().data(), w.grad.dtype(),
+                      w.grad.data(), w.tensor.numel()});
+    }
+    return cpu::step_change(list);
   }
 
   static void check(const StepItem& item, int states) {
@@ -81,7 +104,14 @@ class Flat {
     return copies_.back().second.data();
   }
 
+  struct Watched {
+    Tensor tensor, before, grad;
+  };
+
   const char* name_;
+  const StepHow how_;
+  std::vector<Watched> watched_;
+  std::vector<std::pair<Tensor, Tensor>> exact_;  // parameters to be rounded by chance, from these
   std::vector<cpu::StepTensor> list_;
   std::vector<Tensor> kept_, written_;
   std::vector<std::pair<Tensor, Tensor>> copies_;
@@ -89,18 +119,21 @@ class Flat {
 
 }  // namespace
 
-void sgd_step(std::span<const StepItem> items, const Sgd& options, int64_t step) {
+StepChange sgd_step(std::span<const StepItem> items, const Sgd& options, int64_t step,
+                    const StepHow& how) {
   const NoGrad quiet;
-  Flat flat(items, options.momentum != 0 ? 1 : 0, step, "SGD step");
+  Flat flat(items, options.momentum != 0 ? 1 : 0, step, "SGD step", how);
   cpu::sgd_step(flat.list(), options);
-  flat.finish();
+  return flat.finish();
 }
 
-void adam_step(std::span<const StepItem> items, const Adam& options, int64_t step) {
+StepChange adam_step(std::span<const StepItem> items, const Adam& options, int64_t step,
+                     const StepHow& how) {
   const NoGrad quiet;
-  Flat flat(items, options.amsgrad ? 3 : 2, step, options.decoupled ? "AdamW step" : "Adam step");
+  const char* name = options.decoupled ? "AdamW step" : "Adam step";
+  Flat flat(items, options.amsgrad ? 3 : 2, step, name, how);
   cpu::adam_step(flat.list(), options);
-  flat.finish();
+  return flat.finish();
 }
 
 }  // namespace rille::optim

@@ -21,8 +21,22 @@ struct StepItem {
   Tensor master;    // f32 copy of a 16-bit parameter: what is updated, then rounded to it; or empty
 };
 
-/// `step` counts from 1. Throws E_SHAPE, E_DTYPE, E_DEVICE_MISMATCH, E_STATE, E_READONLY.
-void sgd_step(std::span<const StepItem> items, const Sgd& options, int64_t step);
-void adam_step(std::span<const StepItem> items, const Adam& options, int64_t step);
+/// How parameters are written, and whether that is measured.
+struct StepHow {
+  /// A 16-bit parameter without a master copy is rounded up or down by chance (numbers of the
+  /// context's generator), so that updates below half a step of its format are not lost.
+  bool stochastic = false;
+  /// What the step changed is summed up, which costs a copy of the parameters. Of a parameter with
+  /// a master copy that is what is looked at.
+  bool measure = false;
+};
+using StepChange = cpu::StepChange;
+
+/// `step` counts from 1. Returns zeros where nothing was measured. Throws E_SHAPE, E_DTYPE,
+/// E_DEVICE_MISMATCH, E_STATE, E_READONLY.
+StepChange sgd_step(std::span<const StepItem> items, const Sgd& options, int64_t step,
+                    const StepHow& how = {});
+StepChange adam_step(std::span<const StepItem> items, const Adam& options, int64_t step,
+                     const StepHow& how = {});
 
 }  // namespace rille::optim

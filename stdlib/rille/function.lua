@@ -1,7 +1,11 @@
--- rille.Function { forward = function(ctx, ...) end, backward = function(ctx, ...) end }: an
--- operation with a gradient of its own. forward runs outside of autograd; backward gets one
--- gradient an output and returns one gradient or nil for each tensor argument.
+-- rille.Function { forward = function(ctx, ...) end, backward = function(ctx, ...) end,
+-- cast_inputs, device }: an operation with a gradient of its own. forward runs outside of autograd;
+-- backward gets one gradient an output and returns one gradient or nil for each tensor argument.
+-- Under autocast both run in the scope of the call; with cast_inputs, a dtype, forward gets the
+-- floats of the device in it and autocast is off.
 local native = require "rille.native"
+local rille = require "rille"
+local check = require "rille.check"
 local fail = require "rille.fail"
 local modes = require "rille.modes"
 
@@ -47,12 +51,52 @@ local function put_back(outputs, tensors)
   return outputs
 end
 
+local casts = { f32 = true, f16 = true, bf16 = true }
+
+local function kind_of(device) return device:match "^%a+" end
+
+-- The value with its floats on that kind of device in `dtype`, those in its tables too.
+local function cast(value, dtype, kind)
+  if native.is_tensor(value) then
+    local fits = casts[value.dtype] and kind_of(value.device) == kind
+    return fits and value:to(dtype) or value
+  end
+  if type(value) ~= "table" or getmetatable(value) then return value end
+  local copy = {}
+  for key, part in pairs(value) do copy[key] = cast(part, dtype, kind) end
+  return copy
+end
+
+local function in_autocast(mode, f, ...)
+  return modes.scope_of("Function", { autocast = mode })(f, ...)
+end
+
+-- What forward gives, in no_grad.
+local function forward(self, ctx, ...)
+  local device = self.device or rille.default_device()
+  if not self.cast_inputs or not native.autocast_active(device) then
+    return modes.no_grad(self.forward, ctx, ...)
+  end
+  local arguments = table.pack(...)
+  return modes.no_grad(function()
+    for i = 1, arguments.n do
+      arguments[i] = cast(arguments[i], self.cast_inputs, kind_of(device))
+    end
+    local off = native.autocast_inside { device = device, enabled = false }
+    return in_autocast(off, self.forward, ctx, table.unpack(arguments, 1, arguments.n))
+  end)
+end
+
 local function call(self, ...)
   local ctx = setmetatable({ needs = {} }, Context)
   local inputs = tensors_among(table.pack(...))
   for i, t in ipairs(inputs) do ctx.needs[i] = t.requires_grad end
-  local outputs = table.pack(modes.no_grad(self.forward, ctx, ...))
-  local function backward(...) return self.backward(ctx, ...) end
+  local outputs = table.pack(forward(self, ctx, ...))
+  local mode = not self.cast_inputs and native.mode "autocast" or 0
+  local function backward(...)
+    if mode == 0 then return self.backward(ctx, ...) end
+    return in_autocast(mode, self.backward, ctx, ...)
+  end
   local recorded = table.pack(native.record(backward, inputs, tensors_among(outputs),
     tensors_among(ctx.kept or { n = 0 })))
   outputs = put_back(outputs, recorded)
@@ -68,5 +112,13 @@ return function(definition)
       fail.type("Function", name, "a function", definition[name])
     end
   end
-  return setmetatable({ forward = definition.forward, backward = definition.backward }, Function)
+  for _, name in ipairs { "cast_inputs", "device" } do
+    if definition[name] ~= nil then
+      check("Function", name, definition[name], { type = "string" })
+    end
+  end
+  return setmetatable({
+    forward = definition.forward, backward = definition.backward,
+    cast_inputs = definition.cast_inputs, device = definition.device,
+  }, Function)
 end

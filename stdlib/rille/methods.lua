@@ -17,3 +17,8 @@ function methods.register_hook(t, f)
   local function remove() t:remove_hook(id) end
   return setmetatable({ remove = remove }, { __name = "Hook", __close = remove })
 end
+
+-- Its values by kind and power of two, and the shares of them that narrower formats would lose.
+function methods.fpstats(t)
+  return require "rille.amp.float_stats".of(t)
+end

@@ -1,6 +1,6 @@
--- Scopes that switch a mode of the engine: rille.no_grad, enable_grad, inference. Without a
--- function they give a <close> value, with one they run it and return its results; both end on
--- errors and `break` too.
+-- Scopes that switch a mode of the engine: rille.no_grad, enable_grad, inference; and others'
+-- through scope_of. Without a function they give a <close> value, with one they run it and return
+-- its results; both end on errors and `break` too.
 local native = require "rille.native"
 local fail = require "rille.fail"
 local read_options = require "rille.options"
@@ -15,7 +15,8 @@ end
 
 -- In inference mode nothing is recorded, inside of enable_grad neither.
 local function allowed(name, on)
-  return on and not (name == "grad" and native.mode "inference")
+  if name == "grad" and native.mode "inference" then return false end
+  return on
 end
 
 local function enter(scope)
@@ -97,6 +98,7 @@ local function save_on_cpu(f, ...)
 end
 
 return {
+  scope_of = scope_of,
   saved_tensors = saved_tensors,
   save_on_cpu = save_on_cpu,
   no_grad = scope_of("no_grad", { grad = false }),

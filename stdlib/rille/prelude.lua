@@ -6,6 +6,7 @@ local fail = require "rille.fail"
 local read_only = require "rille.read_only"
 
 local modules = {
+  amp = "rille.amp", apex = "rille.apex",
   nn = "rille.nn", optim = "rille.optim", data = "rille.data", args = "rille.args",
   progress = "rille.progress", generate = "rille.generate",
   recipe = "rille.recipe", profile = "rille.profile", step = "rille.step",

@@ -83,3 +83,18 @@ TEST_CASE("a program that knows fewer options has the defaults of the others", "
   CHECK(run(owned(made).get(), "while true do end", e) == RILLE_ERROR_INTERRUPT);
   CHECK(e.code() == "E_BUDGET");
 }
+
+TEST_CASE("an interpreter keeps to the devices that it is given", "[c]") {
+  ErrorPlace e;
+  rille_options options;
+  rille_options_init(&options);
+  options.devices = "cpu:1 cpu";
+  rille_interpreter* made = nullptr;
+  REQUIRE(rille_open(&options, &made, e) == RILLE_OK);
+  const Owned<rille_interpreter> in(made);
+  CHECK(run(in.get(), "assert(require('rille').default_device() == 'cpu:1')", e) == RILLE_OK);
+  CHECK(run(in.get(), "require('rille').zeros(2, { device = 'cpu:2' })", e) == RILLE_ERROR_STATE);
+  CHECK(e.code() == "E_SANDBOX");
+  options.devices = "cpu gpu";
+  CHECK(rille_open(&options, &made, e) == RILLE_ERROR_ARGUMENT);
+}

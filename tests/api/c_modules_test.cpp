@@ -275,7 +275,8 @@ TEST_CASE("optimizers: groups, rates, states, options by name", "[c]") {
         RILLE_ERROR_ARGUMENT);
   CHECK(e.message() == "unknown option 'weigth_decay'");
   CHECK(std::string(rille_error_fact(e.get(), 0)) ==
-        "takes: amsgrad betas eps lr master_weights maximize state_dtype weight_decay");
+        "takes: amsgrad betas eps lr master_weights maximize state_dtype stats "
+        "stochastic_rounding weight_decay");
   CHECK(rille_optimizer_new("Adamw", list_of({w.get()}).get(), nullptr, &none, e) ==
         RILLE_ERROR_ARGUMENT);
   CHECK(e.message() == "there is no optimizer 'Adamw'");

@@ -17,6 +17,7 @@ struct Deleter {
   void operator()(rille_error* p) const { rille_error_delete(p); }
   void operator()(rille_tensors* p) const { rille_tensors_delete(p); }
   void operator()(rille_module* p) const { rille_module_delete(p); }
+  void operator()(rille_grad_scaler* p) const { rille_grad_scaler_delete(p); }
   void operator()(rille_loader* p) const { rille_loader_delete(p); }
   void operator()(rille_optimizer* p) const { rille_optimizer_delete(p); }
   void operator()(rille_results* p) const { rille_results_delete(p); }

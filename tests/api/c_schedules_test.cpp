@@ -205,7 +205,7 @@ TEST_CASE("C: wrong schedules and options are named", "[c][schedules]") {
   CHECK(refused(optimizer, "Step", table_of({{"size", rille_value_integer(0)}}).get()) ==
         "Step: 'size' must be above 0, got 0");
   CHECK(refused(optimizer, "Step", table_of({{"sise", rille_value_integer(3)}}).get()) ==
-        "Step: unknown option 'sise'\n     takes: gamma size");
+        "Step: unknown option 'sise'\n     takes: gamma size skip_aware");
   CHECK(refused(optimizer, "Cosin", nullptr)
             .starts_with("there is no schedule 'Cosin'\n     hint: Step, MultiStep, "));
 }

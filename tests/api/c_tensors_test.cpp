@@ -109,8 +109,23 @@ TEST_CASE("what tensors are made as is a setting of the thread", "[c]") {
   CHECK(dtype == RILLE_BF16);
   CHECK(rille_dtype_parse("f8", &dtype, e) == RILLE_ERROR_DTYPE);
   CHECK(std::string(rille_dtype_name(RILLE_BOOL)) == "bool");
-  CHECK(rille_dtype_name(10) == nullptr);
+  CHECK(std::string(rille_dtype_name(RILLE_F4_E2M1)) == "f4_e2m1");
+  CHECK(rille_dtype_name(RILLE_F4_E2M1 + 1) == nullptr);
+  CHECK(rille_set_default_dtype(RILLE_F8_E4M3, e) == RILLE_ERROR_DTYPE);
   CHECK(rille_dtype_size(RILLE_BF16) == 2);
+}
+
+TEST_CASE("narrow floats are made, converted and read as bytes", "[c]") {
+  ErrorPlace e;
+  const auto wide = tensor_of({0.5, 1, -6, 1000}, {4});
+  rille_tensor* narrow = nullptr;
+  REQUIRE(rille_tensor_to_dtype(wide.get(), RILLE_F4_E2M1, &narrow, e) == RILLE_OK);
+  CHECK(rille_tensor_nbytes(narrow) == 2);
+  uint8_t bytes[3] = {0, 0, 0xaa};
+  CHECK(rille_tensor_read(narrow, RILLE_F4_E2M1, bytes, 4, e) == RILLE_OK);
+  CHECK((bytes[0] == 0x21 && bytes[1] == 0x7f && bytes[2] == 0xaa));
+  CHECK(values_of(narrow) == std::vector<double>{0.5, 1, -6, 6});
+  rille_tensor_delete(narrow);
 }
 
 TEST_CASE("in-place forms of ops write into their first argument", "[c]") {

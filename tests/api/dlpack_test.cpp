@@ -140,6 +140,30 @@ TEST_CASE("every dtype has its code") {
   round(Dtype::i8, kDLInt, 8);
   round(Dtype::u8, kDLUInt, 8);
   round(Dtype::boolean, kDLBool, 8);
+  round(Dtype::f8_e4m3, kDLFloat8_e4m3fn, 8);
+  round(Dtype::f8_e5m2, kDLFloat8_e5m2, 8);
+  round(Dtype::f8_e8m0, kDLFloat8_e8m0fnu, 8);
+  round(Dtype::f8_e4m3fnuz, kDLFloat8_e4m3fnuz, 8);
+  round(Dtype::f8_e5m2fnuz, kDLFloat8_e5m2fnuz, 8);
+  round(Dtype::f6_e3m2, kDLFloat6_e3m2fn, 6);
+  round(Dtype::f6_e2m3, kDLFloat6_e2m3fn, 6);
+  round(Dtype::f4_e2m1, kDLFloat4_e2m1fn, 4);
+}
+
+TEST_CASE("four bits travel two to a byte, the first lower") {
+  uint8_t bytes[] = {0x21, 0x43, 0x65};  // 0.5 1 1.5 2 3 4
+  int64_t shape[] = {6};
+  DLManagedTensorVersioned m{};
+  m.version = {1, 1};
+  m.dl_tensor = {bytes, {kDLCPU, 0}, 1, {kDLFloat4_e2m1fn, 4, 1}, shape, nullptr, 0};
+  m.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+  CHECK(code_of([&] { Tensor::from_dlpack(&m); }) == "E_DTYPE");
+  m.flags = 0;
+  const Tensor t = Tensor::from_dlpack(&m);
+  CHECK(t.nbytes() == 3);
+  CHECK(list(t.to(Dtype::f32)) == std::vector<double>{.5, 1, 1.5, 2, 3, 4});
+  t.index_put_({1}, 6);
+  CHECK(bytes[0] == 0x71);
 }
 
 TEST_CASE("gradients are not lost by an exchange unseen") {

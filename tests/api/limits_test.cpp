@@ -89,6 +89,28 @@ TEST_CASE("the sandbox keeps scripts in, and lets the host do what it likes", "[
   must_run(lua, "assert(pairs and require and tostring(1) == '1')");
 }
 
+TEST_CASE("scripts keep to the devices that the host grants", "[limits]") {
+  Interpreter lua{{.devices = {"cpu:1", "cpu"}}};
+  lua.set("theirs", Tensor::of({1, 2, 3}).to(Device("cpu:3")));
+  must_run(lua, R"(
+    local rille = require "rille"
+    assert(rille.zeros(2).device == "cpu:1" and rille.tensor{1}.device == "cpu:1")
+    assert(rille.nn.Linear(2, 2).weight.device == "cpu:1")
+    assert(rille.zeros(2, { device = "cpu" }).device == "cpu" and rille.default_device() == "cpu:1")
+    assert(rille.zeros(2):to("auto").device == "cpu:1")
+    assert(rille.zeros(2, { device = "meta" }).device == "meta")
+    assert((theirs * 2).device == "cpu:3")
+  )");
+  for (const char* reach : {"rille.zeros(2, { device = 'cpu:2' })", "rille.zeros(2):to('cpu:2')",
+                            "rille.default_device('cpu:2')", "rille.tensor({1}, {device='cpu:2'})",
+                            "rille.nn.Linear(2, 2):to('cpu:2')", "rille.device('cpu:2')"}) {
+    const Error e = error_of_run(lua, std::string("local rille = require 'rille'\n") + reach);
+    CHECK(e.code == "E_SANDBOX");
+    CHECK(e.message == "the device 'cpu:2' is not granted to this script");
+    CHECK(e.hint == "granted: cpu:1, cpu");
+  }
+}
+
 TEST_CASE("a stop that comes early stops the next run, once", "[limits]") {
   Interpreter lua;
   lua.interrupt();

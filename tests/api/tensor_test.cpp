@@ -134,6 +134,22 @@ TEST_CASE("devices and dtypes have names") {
   CHECK(code_of([] { set_default_dtype(Dtype::i32); }) == "E_DTYPE");
 }
 
+TEST_CASE("narrow floats are for storage") {
+  const Tensor x = Tensor::of({1, 0.3, -500}).to(Dtype::f8_e4m3);
+  CHECK(list(x.to(Dtype::f32)) == std::vector<double>{1, 0.3125, -448});
+  CHECK(name(parse_dtype("float8_e4m3fn")) == "f8_e4m3");
+  CHECK(size_of(Dtype::f8_e5m2) == 1);
+  CHECK(code_of([&] { (void)(x + x); }) == "E_F8_NEEDS_SCALED");
+  CHECK(code_of([&] { (void)(x + Tensor::of({1, 2, 3})); }) == "E_F8_PROMOTE");
+  const Tensor p = zeros({2, 3}, {.dtype = Dtype::f4_e2m1});
+  CHECK(p.nbytes() == 3);
+  p.index_put_({1, 0}, 1.5);
+  CHECK(p.index({1, 0}).item<float>() == 1.5f);
+  CHECK(p.index({1, 1}).item<float>() == 0);
+  CHECK(code_of([&] { (void)p[1]; }) == "E_PACKED_VIEW");
+  CHECK(code_of([] { set_default_dtype(Dtype::f8_e4m3); }) == "E_DTYPE");
+}
+
 TEST_CASE("errors tell the op, the arguments and what to do") {
   const Error e = refused([] { matmul(ones({2, 3}), ones({4, 5})); });
   CHECK(e.kind == ErrorKind::shape);

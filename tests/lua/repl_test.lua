@@ -243,7 +243,7 @@ t.test("completion inside calls: what all that takes options takes", function()
     { "rille.data.Loader(t, { ba", "batch = |batch_sampler = " },
     { "rille.data.transforms.erase { sc", "scale = " },
     { "lr.OneCycle(opt, { pct", "pct_start = " },
-    { "rille.optim.lr.Cosine(opt, { ", "steps = |min_lr = |periodic = " },
+    { "rille.optim.lr.Cosine(opt, { ", "steps = |min_lr = |periodic = |skip_aware = " },
     { "rille.recipe { acc", "accumulate = " },
     { "rille.recipe { save = { ", "every = |keep = |async = |on_error = |grace = " },
     { "rille.load('x', { mm", "mmap = " },
@@ -259,7 +259,7 @@ t.test("completion inside calls: what all that takes options takes", function()
     { "opt:zero", "zero_grad" },
     { "rille.progress(x, { tot", "total = " },
     { "rille.zeros(2, { dtype = \"bf", "bf16" },
-    { "x:to('f", "f64|f32|f16" },
+    { "x:to('f", "f64|f32|f16|f8_e4m3|f8_e5m2|f8_e8m0|f6_e3m2|f6_e2m3|f4_e2m1" },
     { "nn.MSELoss { reduction = \"", "mean|sum|none" },
     { "rille.gelu(x, { approximate = 't", "tanh" },
     { "lr.Plateau(opt, { threshold_mode = '", "rel|abs" },
@@ -294,7 +294,8 @@ x @ weight^T + bias, over the last dim of x.
   gives rille.nn.Linear
 ]])
   t.eq((feed(session, "?optim.lr.Cosine")), [[
-rille.optim.lr.Cosine(optimizer, { steps, min_lr = 0.0, periodic = false })
+rille.optim.lr.Cosine(optimizer, { steps, min_lr = 0.0, periodic = false,
+    skip_aware = true })
 
 Down to min_lr along half a cosine.
 
@@ -302,6 +303,7 @@ Down to min_lr along half a cosine.
   steps          how many steps it takes: number (required)
   min_lr         the lowest rate: number (default 0.0)
   periodic       rises again after its steps: boolean (default false)
+  skip_aware     moves only where the optimizer has stepped: boolean (default true)
 
   gives rille.optim.lr.Schedule
 ]])

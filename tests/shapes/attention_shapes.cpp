@@ -168,6 +168,7 @@ Definition definition(const Case& c) {
 
 // What lies between rows stays nan. A score may be off by its own roundings, which the exponential
 // turns into relative ones of every term; o, which backward reads, has been rounded to storage.
+// Processors that multiply bf16 get the probabilities rounded to it, once more per term.
 Wants wants(const Case& c, const Layout& layout, int64_t heads, int64_t times, int64_t width,
             const std::vector<Sum>& sums, bool backward) {
   const DType d = c.x.dtype;
@@ -179,7 +180,9 @@ Wants wants(const Case& c, const Layout& layout, int64_t heads, int64_t times, i
         for (int64_t e = 0; e < width; ++e) {
           const size_t i = layout.of(b, h, t) + at(e);
           want[i] = sums[i].in(d, more);
-          if (backward) want[i].slack += 4 * unit_roundoff(d) * static_cast<double>(sums[i].size);
+          if (backward || d == DType::bf16)
+            want[i].slack +=
+                (backward ? 4 : 1) * unit_roundoff(d) * static_cast<double>(sums[i].size);
         }
   return want;
 }

@@ -191,6 +191,55 @@ Outcome norms(Dice& dice) {
                     })};
 }
 
+// A third of the gradients holds a value that is not finite.
+Outcome unscale(Dice& dice) {
+  Arrays list;
+  std::string what;
+  std::vector<bool> good;
+  for (int64_t k = dice.between(0, 6); k > 0; --k) {
+    const DType d = dice.float_type();
+    Values v = dice.values(dice.size(dice.one_in(5) ? 100000 : 3000));
+    good.push_back(v.empty() || !dice.one_in(3));
+    if (!good.back())
+      v[static_cast<size_t>(dice.between(0, static_cast<int64_t>(v.size()) - 1))] =
+          dice.flip()   ? NAN
+          : dice.flip() ? INFINITY
+                        : -INFINITY;
+    list.emplace_back(d, v, dice);
+    what += fmt::format(" {}[{}]{}", name(d), list.back().size(), good.back() ? "" : "!");
+  }
+  const double factor = dice.flip() ? 1 : dice.real(-2, 2);
+  std::vector<Wants> scaled;
+  for (const Array& a : list) {
+    Wants product;
+    for (const double e : a.values())
+      product.push_back(rounded(a.dtype(), e * factor, 3, std::fabs(e * factor)));
+    scaled.push_back(std::move(product));
+  }
+  Arrays outs = list;
+  outs.emplace_back(DType::f64, static_cast<int64_t>(list.size()), dice);
+  return {fmt::format("by {}:{}", factor, what),
+          with_threads(
+              outs,
+              [&](Arrays& mine) {
+                std::vector<cpu::Span> spans;
+                for (size_t i = 0; i < list.size(); ++i)
+                  spans.push_back({mine[i].dtype(), mine[i].data(), mine[i].size()});
+                const std::vector<char> finite = cpu::unscale_all(spans, factor);
+                mine.back().set(Values(finite.begin(), finite.end()));
+              },
+              [&](const Arrays& got) {
+                std::string wrong;
+                for (size_t i = 0; i < list.size() && wrong.empty(); ++i) {
+                  if ((got.back().values()[i] == 1) != good[i])
+                    wrong = fmt::format("finite {}", i);
+                  else if (good[i])
+                    wrong = differs(fmt::format("unscaled {}", i), got[i], scaled[i]);
+                }
+                return wrong;
+              })};
+}
+
 Outcome axpy(Dice& dice) {
   const DType d = dice.float_type(), e = dice.flip() ? d : dice.float_type();
   const int64_t n = dice.size(dice.one_in(5) ? 100000 : 3000);
@@ -216,6 +265,7 @@ Outcome axpy(Dice& dice) {
 const Family kFamily("optimize", {{"sgd", 120, sgd},
                                   {"adam", 120, adam},
                                   {"norms", 200, norms},
+                                  {"unscale", 200, unscale},
                                   {"axpy", 300, axpy}});
 
 }  // namespace

@@ -48,7 +48,8 @@ class Dice {
     return any_of({DType::f64, DType::f32, DType::f32, DType::f16, DType::bf16});
   }
   DType any_type(bool with_boolean = true) {
-    return static_cast<DType>(between(0, kDTypes - (with_boolean ? 1 : 2)));
+    return static_cast<DType>(
+        between(0, static_cast<int>(DType::boolean) - (with_boolean ? 0 : 1)));
   }
   Values values(int64_t n, double low = -2, double high = 2);
   uint64_t word() { return random_(); }

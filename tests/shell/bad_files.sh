@@ -47,3 +47,7 @@ says 1 'no_folder/x' "$RILLE" -e "$(code "rille.save('no_folder/x', { rille.ones
 printf 'a,b\n1,2\n3\n' >ragged.csv
 says 1 "'ragged.csv' line 3: 1 fields, but the first row has 2" \
   "$RILLE" -e "$(code "rille.data.csv 'ragged.csv'")"
+
+# What nothing waited for is told of all the same.
+says 0 "a save that nothing waited for failed: .*no/such" \
+  "$RILLE" -e "$(code "rille.save('no/such/x', { 1 }, { async = true })")"

@@ -1,4 +1,4 @@
-// The structs in which tensors travel between engines: DLPack, version 1.0, and the older one
+// The structs in which tensors travel between engines: DLPack, version 1.1, and the older one
 // without a version. This is the binary layout that its specification gives; where DLPack's own
 // header came first, its declarations are used. Readable as C.
 #pragma once
@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 #define DLPACK_MAJOR_VERSION 1
-#define DLPACK_MINOR_VERSION 0
+#define DLPACK_MINOR_VERSION 1
 
 typedef struct DLPackVersion {
   uint32_t major;
@@ -38,7 +38,18 @@ typedef enum DLDataTypeCode {
   kDLOpaqueHandle = 3,
   kDLBfloat = 4,
   kDLComplex = 5,
-  kDLBool = 6
+  kDLBool = 6,
+  kDLFloat8_e3m4 = 7,
+  kDLFloat8_e4m3 = 8,
+  kDLFloat8_e4m3b11fnuz = 9,
+  kDLFloat8_e4m3fn = 10,
+  kDLFloat8_e4m3fnuz = 11,
+  kDLFloat8_e5m2 = 12,
+  kDLFloat8_e5m2fnuz = 13,
+  kDLFloat8_e8m0fnu = 14,
+  kDLFloat6_e2m3fn = 15,
+  kDLFloat6_e3m2fn = 16,
+  kDLFloat4_e2m1fn = 17
 } DLDataTypeCode;
 
 typedef struct DLDataType {
@@ -65,6 +76,8 @@ typedef struct DLManagedTensor {
 
 #define DLPACK_FLAG_BITMASK_READ_ONLY ((uint64_t)1)
 #define DLPACK_FLAG_BITMASK_IS_COPIED ((uint64_t)2)
+/* Elements of less than a byte have one each; else they lie packed. */
+#define DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED ((uint64_t)4)
 
 typedef struct DLManagedTensorVersioned {
   DLPackVersion version;

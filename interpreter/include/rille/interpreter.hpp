@@ -30,7 +30,11 @@ struct InterpreterOptions {
   double time_limit = 0;            // seconds
   uint64_t seed = 0;                // of its random numbers
   int threads = 0;                  // that ops may use; 0: as many as the calling thread's ops
-  bool interruptible = true;        // whether interrupt() works
+  /// Where scripts may put tensors: the first is where they go unless a script says otherwise, one
+  /// that is not listed is an E_SANDBOX error (shapes alone, "meta", are always allowed). Empty:
+  /// any device. Tensors that the host passes in may be anywhere.
+  std::vector<Device> devices = {};
+  bool interruptible = true;  // whether interrupt() works
   /// Take what print and io.stdout, and what io.stderr and warnings write: whole lines, and what is
   /// left at the end of a run. Without them it goes where the process's does. They run in the
   /// middle of the script and must not come back into the interpreter (E_BUSY).

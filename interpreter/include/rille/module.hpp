@@ -166,10 +166,12 @@ class Sequential : public ModuleOf<Sequential> {
 struct ClipOptions {
   double p = 2;                     // which norm; infinity is one
   bool error_if_nonfinite = false;  // E_STATE where the norm is not finite
+  bool like_torch = false;          // scales by a norm that is not finite, too
 };
 
 /// Scales all gradients by min(1, max / (norm + 1e-6)) and returns the norm of before, a tensor of
-/// no dims. A norm that is not finite leaves them as they are.
+/// no dims. A norm that is not finite leaves them as they are. Warns once where a GradScaler has
+/// still to unscale them.
 RILLE_API Tensor clip_grad_norm_(const std::vector<Tensor>& parameters, double max,
                                  const ClipOptions& options = {});
 /// Cuts each element of the gradients to [-max, max].

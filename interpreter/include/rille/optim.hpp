@@ -17,6 +17,15 @@ struct SGDOptions {
   bool maximize = false;               // goes up instead of down
   bool master_weights = false;         // f32 copies of 16-bit parameters are what is updated
   std::optional<Dtype> state_dtype{};  // of the state; that of the parameter if none is given
+  bool stochastic_rounding = false;    // of 16-bit parameters without f32 copies
+  bool stats = false;                  // measures each step, for stats()
+};
+
+/// What the last step did.
+struct StepStats {
+  double update_norm = 0;    // of all changes together
+  double param_norm = 0;     // of the parameters after it
+  int64_t lost_updates = 0;  // elements that kept their value although their gradient is not 0
 };
 
 struct AdamOptions {
@@ -28,6 +37,8 @@ struct AdamOptions {
   bool maximize = false;
   bool master_weights = false;
   std::optional<Dtype> state_dtype{};
+  bool stochastic_rounding = false;
+  bool stats = false;
 };
 
 struct AdamWOptions {
@@ -39,6 +50,8 @@ struct AdamWOptions {
   bool maximize = false;
   bool master_weights = false;
   std::optional<Dtype> state_dtype{};
+  bool stochastic_rounding = false;
+  bool stats = false;
 };
 
 struct OptimizerState;
@@ -57,6 +70,8 @@ class RILLE_API Optimizer {
   /// `closure` computes the loss anew and runs backward; its loss is returned.
   Tensor step(const std::function<Tensor()>& closure);
   int64_t step_count() const;
+  /// Of the groups that were made with `stats`. Throws E_STATE where there is none, or no step yet.
+  StepStats stats() const;
 
   size_t groups() const;
   double lr(size_t group = 0) const;

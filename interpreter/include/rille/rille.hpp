@@ -1,8 +1,10 @@
 // The whole C++ interface of librille: find_package(rille), link rille::rille, include this.
 #pragma once
+#include "rille/autocast.hpp"
 #include "rille/data.hpp"
 #include "rille/files.hpp"
 #include "rille/grad.hpp"
+#include "rille/grad_scaler.hpp"
 #include "rille/interpreter.hpp"
 #include "rille/nn.hpp"
 #include "rille/ops.hpp"

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 #define RILLE_ABI_MAJOR 1
-#define RILLE_ABI_MINOR 2
+#define RILLE_ABI_MINOR 3
 
 /* major * 65536 + minor of the library that runs: its major must be the header's, its minor at
  * least the header's. */
@@ -95,7 +95,16 @@ enum {
   RILLE_I16 = 6,
   RILLE_I8 = 7,
   RILLE_U8 = 8,
-  RILLE_BOOL = 9
+  RILLE_BOOL = 9,
+  /* Since 1.3, for storage: tensors of these are converted, moved and compared. */
+  RILLE_F8_E4M3 = 10,
+  RILLE_F8_E5M2 = 11,
+  RILLE_F8_E8M0 = 12,
+  RILLE_F8_E4M3FNUZ = 13,
+  RILLE_F8_E5M2FNUZ = 14,
+  RILLE_F6_E3M2 = 15,
+  RILLE_F6_E2M3 = 16,
+  RILLE_F4_E2M1 = 17
 };
 
 /* Calls once, on whatever thread, when nothing looks at the memory any more. */
@@ -126,6 +135,7 @@ RILLE_API void rille_tensor_delete(rille_tensor* tensor);
 RILLE_API size_t rille_tensor_dims(const rille_tensor* tensor);
 RILLE_API rille_dtype rille_tensor_dtype(const rille_tensor* tensor);
 RILLE_API int64_t rille_tensor_numel(const rille_tensor* tensor);
+RILLE_API int64_t rille_tensor_nbytes(const rille_tensor* tensor); /* since 1.3 */
 /* Both write `dims` numbers. */
 RILLE_API rille_status rille_tensor_shape(const rille_tensor* tensor, int64_t* out,
                                           rille_error** error);
@@ -180,7 +190,7 @@ RILLE_API rille_status rille_tensor_text(const rille_tensor* tensor, rille_value
                                          rille_error** error);
 
 RILLE_API const char* rille_dtype_name(rille_dtype dtype); /* "f32"; NULL for what is none */
-RILLE_API size_t rille_dtype_size(rille_dtype dtype);      /* bytes of an element */
+RILLE_API size_t rille_dtype_size(rille_dtype dtype);      /* bytes of an element, or 1 */
 RILLE_API rille_status rille_dtype_parse(const char* text, rille_dtype* out, rille_error** error);
 /* Where, and in which format, tensors are made when nothing else is said; one setting a thread. */
 RILLE_API rille_status rille_default_device(char* out, size_t size, rille_error** error);
@@ -510,6 +520,8 @@ typedef struct rille_options {
   int32_t reserved;
   rille_sink on_print, on_log; /* NULL: the process's own streams */
   void* sink_userdata;
+  /* Since 1.3: where scripts may put tensors, the first by default ("cpu:1 cpu"); NULL: any. */
+  const char* devices;
 } rille_options;
 
 RILLE_API void rille_options_init(rille_options* options);
@@ -557,6 +569,8 @@ RILLE_API rille_status rille_call_results(rille_interpreter* interpreter, const 
 #endif
 
 /* Parts of this interface that stand in headers of their own. */
+#include "rille/rille_c_autocast.h"
 #include "rille/rille_c_data.h"
+#include "rille/rille_c_grad_scaler.h"
 #include "rille/rille_c_schedules.h"
 #endif

@@ -16,7 +16,7 @@ typedef struct rille_schedule rille_schedule;
 /* A schedule by the name that scripts use ("Cosine", "OneCycle", "Plateau", "warmup_cosine", ...)
  * with a table of options by the names that scripts use; numbers of steps are whole. The `factor`
  * of "Lambda" is a function of the step. It gives the optimizer's groups their rates at once; those
- * that are added later keep their own. */
+ * that are added later keep their own. Since 1.3: "skip_aware" = false moves it on each time. */
 RILLE_API rille_status rille_schedule_new(const char* kind, rille_optimizer* optimizer,
                                           const rille_value* options, rille_schedule** out,
                                           rille_error** error);

@@ -119,8 +119,11 @@ class RILLE_API Schedule {
   Schedule& operator=(Schedule&&) noexcept;
   ~Schedule();
 
-  /// Moves on only if the optimizer has stepped since the last call; returns whether it did.
+  /// Moves on only if the optimizer has stepped since the last call (one that a GradScaler skipped
+  /// is none); returns whether it did.
   bool step();
+  /// With false, step moves on each time.
+  void set_skip_aware(bool skip_aware);
   /// The rate of a group at a step, whether or not that is the current one.
   double at(int64_t step, size_t group = 0) const;
   /// The rates now in force, one a group.

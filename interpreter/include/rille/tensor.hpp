@@ -97,6 +97,8 @@ class RILLE_API Tensor {
   int64_t size(int64_t at) const;
   int64_t dim() const;
   int64_t numel() const;
+  /// What the elements take; those of f6 and f4 share bytes.
+  int64_t nbytes() const;
   Dtype dtype() const;
   Device device() const;
   bool is_contiguous() const;

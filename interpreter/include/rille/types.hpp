@@ -12,13 +12,33 @@
 
 namespace rille::RILLE_V1 {
 
-enum class Dtype : uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean };
+/// From f8_e4m3 on: for storage. Tensors of these are converted, moved and compared.
+enum class Dtype : uint8_t {
+  f64,
+  f32,
+  f16,
+  bf16,
+  i64,
+  i32,
+  i16,
+  i8,
+  u8,
+  boolean,
+  f8_e4m3,
+  f8_e5m2,
+  f8_e8m0,
+  f8_e4m3fnuz,
+  f8_e5m2fnuz,
+  f6_e3m2,
+  f6_e2m3,
+  f4_e2m1
+};
 
 /// "f32"
 RILLE_API std::string_view name(Dtype dtype);
-/// Bytes of an element.
+/// Bytes of an element; 1 where several share a byte (f6, f4): Tensor::nbytes() counts those.
 RILLE_API size_t size_of(Dtype dtype);
-/// Reads "f32", and PyTorch's "float32". Throws E_DTYPE.
+/// Reads "f32", and PyTorch's "float32" and "float8_e4m3fn". Throws E_DTYPE.
 RILLE_API Dtype parse_dtype(std::string_view text);
 RILLE_API std::ostream& operator<<(std::ostream& out, Dtype dtype);
 

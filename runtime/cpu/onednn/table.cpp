@@ -12,8 +12,10 @@ namespace {
 
 bool has_tiles() { return dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core_amx; }
 
+bool has_pairs() { return dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core_bf16; }
+
 // Version 2 gets some bf16 products wrong where there are tiles, so there it is not used.
-bool fast_bf16() { return has_tiles() && dnnl_version()->major >= 3; }
+bool fast_bf16() { return has_pairs() && dnnl_version()->major >= 3; }
 
 const char* isa_name() {
   switch (dnnl_get_effective_cpu_isa()) {

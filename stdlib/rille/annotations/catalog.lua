@@ -14,6 +14,7 @@ local catalog = {}
 local objects = {
   ["rille.optim"] = { { name = "Optimizer", module = "rille.optim.optimizer" } },
   ["rille.optim.lr"] = { { name = "Schedule", module = "rille.optim.schedule" } },
+  ["rille.amp"] = { { name = "GradScaler", module = "rille.amp.grad_scaler" } },
   ["rille.data"] = { { name = "DataLoader", module = "rille.data.loader" } },
 }
 

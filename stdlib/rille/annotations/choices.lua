@@ -1,7 +1,10 @@
 -- The strings that a type allows: those it lists, and the dtypes' names.
 local choices = {}
 
-choices.dtypes = { "f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool" }
+choices.dtypes = {
+  "f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool", "f8_e4m3", "f8_e5m2",
+  "f8_e8m0", "f6_e3m2", "f6_e2m3", "f4_e2m1",
+}
 
 function choices.of(type_text)
   local list = {}

@@ -86,7 +86,7 @@ end
 function classes.entry(path, name, class, schema)
   local entry = { path = path, name = name, value = class, methods = methods_of(path, class) }
   entry.results = { path }
-  local layer = schema.layers[name]
+  local layer = path == "rille.nn." .. name and schema.layers[name]
   if name == "Module" then
     entry.params, entry.doc = {}, { "What every module can do. Its parameters, buffers and \z
       members are fields." }
@@ -96,7 +96,7 @@ function classes.entry(path, name, class, schema)
     entry.params, entry.options, entry.doc = of_op(class, schema.ops[class.op])
   else
     entry.params, entry.options = describe.init(path, class.init)
-    entry.doc = source.class_doc(class.init, name)
+    entry.doc = source.class_doc(class.init, class.__name)
   end
   return entry
 end

@@ -88,6 +88,26 @@ return {
     } },
   ["rille.threads"] = { "n?: integer -> integer", "CPU threads; with an argument they are set." },
 
+  ["rille.amp.quantize"] = {
+    "x: rille.Tensor, dtype: rille.dtype, options?: rille.amp.quantize.options -> "
+    .. "rille.Tensor, rille.Tensor, rille.Tensor",
+    "Codes of eight bits or fewer, their scales, and a global scale (1 where there is none).",
+    options = {
+      { "per", "tensor", type = '"tensor"|"row"|"block"', doc = "what shares a scale" },
+      { "block", type = "integer", doc = "elements of a block; default: 32, for f4_e2m1 16" },
+      { "scale", type = "rille.Tensor|number", doc = "one that is known" },
+      { "global_scale", type = "rille.Tensor|number", doc = "one that goes with it" },
+    } },
+  ["rille.amp.dequantize"] = {
+    "x: rille.Tensor, scale: rille.Tensor|number, global_scale?: rille.Tensor|number, "
+    .. "options?: rille.amp.dequantize.options -> rille.Tensor",
+    "Codes times their scales: what quantize gave.",
+    options = { { "dtype", "f32", type = "rille.dtype", doc = "of the result" } } },
+  ["rille.amp.f8.amax_scale"] = {
+    "x: rille.Tensor, dtype: rille.dtype, options?: rille.amp.f8.amax_scale.options -> "
+    .. "rille.Tensor", "What a tensor is multiplied with to fill the range of a dtype.",
+    options = { { "power_of_two", false, doc = "rounded down to one" } } },
+
   ["rille.no_grad"] = { scope, "Ops inside are not recorded: a <close> value, or runs fn." },
   ["rille.enable_grad"] = { scope, "Ops inside are recorded: a <close> value, or runs fn." },
   ["rille.inference"] = { scope,
@@ -114,6 +134,7 @@ return {
   ["Tensor.dim"] = { "-> integer", "How many dims it has." },
   ["Tensor.double"] = { "-> rille.Tensor", "As f64." },
   ["Tensor.float"] = { "-> rille.Tensor", "As f32." },
+  ["Tensor.fpstats"] = { "-> table", "" },
   ["Tensor.half"] = { "-> rille.Tensor", "As f16." },
   ["Tensor.int"] = { "-> rille.Tensor", "As i32." },
   ["Tensor.is_contiguous"] = { "-> boolean", "Whether its elements lie in order." },

@@ -62,7 +62,8 @@ local Layer = module.define "Layer"
 -- The tensors are fields like any other: what stands in them is what forward uses, so they can be
 -- replaced or tied.
 function Layer:init(...)
-  local layer = native.layer(self.__name, read(self.__name, kinds[self.__name], ...))
+  local kind = self.kind
+  local layer = native.layer(kind, read(self.__name, kinds[kind], ...))
   module.state(self).layer = layer
   for _, entry in ipairs(layer.parameters) do self[entry[1]] = parameter.mark(entry[2]) end
   for _, entry in ipairs(layer.buffers) do self:buffer(entry[1], entry[2]) end
@@ -77,5 +78,8 @@ function Layer:describe()
 end
 
 local layers = {}
-for kind in pairs(kinds) do layers[kind] = module.define(kind, Layer) end
+for kind in pairs(kinds) do
+  layers[kind] = module.define(kind, Layer)
+  layers[kind].kind = kind
+end
 return layers

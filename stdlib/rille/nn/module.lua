@@ -149,8 +149,13 @@ function Module:own_tensors(kind)
   end
 end
 
+-- An instance becomes one of another class; what it holds stays.
+local function become(instance, class)
+  return setmetatable(instance, metatable_of[class] or instance_metatable(class))
+end
+
 return {
-  Module = Module, define = define, is_module = is_module, STATE = STATE,
+  Module = Module, define = define, is_module = is_module, STATE = STATE, become = become,
   class_of = function(module) return instance_metatables[getmetatable(module)] end,
   state = function(module) return rawget(module, STATE) end,
 }

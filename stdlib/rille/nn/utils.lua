@@ -7,35 +7,27 @@ local read_only = require "rille.read_only"
 local scope = require "rille.scope".scope
 local read_options = require "rille.options"
 local list_of = require "rille.nn.parameter_list"
+local warn_once = require "rille.warn_once"
 
 local utils = {}
-
--- For use in a scope: what looks at a gradient holds its memory, zero_grad or not.
-local function gradients(op, params)
-  local list = {}
-  for _, t in ipairs(list_of(op, params)) do
-    local grad = t.grad
-    if grad then list[#list + 1] = grad end
-  end
-  return list
-end
 
 local clip_options = {
   { "p", 2, min = 0, doc = "of the norm" },
   { "error_if_nonfinite", false, doc = "an error where the norm is not finite" },
+  { "compat", type = '"torch"', doc = "scales by a norm that is not finite, too" },
 }
 local bound = { type = "number", min = 0 }
 
 -- Scales all gradients by min(1, max / (norm + 1e-6)) and returns the norm of before, a tensor. A
--- norm that is not finite leaves the gradients as they are.
+-- norm that is not finite leaves the gradients as they are. Those of a scaled loss have to be
+-- unscaled before: a warning tells of ones that are not.
 --: params: rille.Tensor|rille.Tensor[], max: number -> rille.Tensor
 function utils.clip_grad_norm_(params, max, options)
   options = read_options("clip_grad_norm_", options, clip_options)
   check("clip_grad_norm_", "max", max, bound)
-  local looks <close> = scope()
-  local grads = gradients("clip_grad_norm_", params)
-  if #grads == 0 then return looks:keep(rille.tensor(0.0)) end
-  local norm = looks:keep(native.clip_norm(grads, max, options.p))
+  params = list_of("clip_grad_norm_", params)
+  local norm, warning = native.clip_norm(params, max, options.p, options.compat == "torch")
+  warn_once(warning)
   if options.error_if_nonfinite and not norm:isfinite():item() then
     fail.state("clip_grad_norm_", "the norm of the gradients is %s", tostring(norm:item()))
   end
@@ -47,8 +39,10 @@ end
 function utils.clip_grad_value_(params, max)
   check("clip_grad_value_", "max", max, bound)
   local _ <close> = rille.no_grad()
-  local _ <close> = scope()
-  for _, grad in ipairs(gradients("clip_grad_value_", params)) do grad:clamp_(-max, max) end
+  local _ <close> = scope() -- what looks at a gradient holds its memory, zero_grad or not
+  local grads, warning = native.gradients_to_clip(list_of("clip_grad_value_", params))
+  warn_once(warning)
+  for _, grad in ipairs(grads) do grad:clamp_(-max, max) end
 end
 
 -- All values in one row.

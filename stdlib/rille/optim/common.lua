@@ -4,6 +4,9 @@ local shared = {
   { "master_weights", false, doc = "f32 copies of narrower parameters take the steps" },
   { "state_dtype", type = "rille.dtype", doc = "of what it keeps a parameter; the parameter's \z
     without" },
+  { "stochastic_rounding", false, doc = "16-bit parameters without f32 copies are rounded by \z
+    chance, so that small updates aren't lost" },
+  { "stats", false, doc = "each step is measured, for opt:stats()" },
 }
 
 return function(kind)

@@ -149,7 +149,12 @@ curves.WarmupStableDecay = {
   },
 }
 
+local skip_aware = {
+  "skip_aware", true, doc = "moves only where the optimizer has stepped",
+}
+
 for name, curve in pairs(curves) do
+  curve.options[#curve.options + 1] = skip_aware
   curve.rate = curve.rate or function(o, step, base) return native.curve(name, o, step, base) end
   curve.length = curve.length or function(o) return native.curve_length(name, o) end
 end

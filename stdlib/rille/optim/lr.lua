@@ -4,7 +4,8 @@ local Schedule = require "rille.optim.schedule"
 local curves = require "rille.optim.curves"
 local scheduled = require "rille.optim.scheduled"
 
--- One schedule after another; all but the last must have an end. The next one counts from 0.
+-- One schedule after another; all but the last must have an end. The next one counts from 0. The
+-- first one says whether they move after a skipped step.
 --: ...: rille.optim.lr.Schedule -> rille.optim.lr.Schedule
 local function chain(...)
   local parts = { ... }
@@ -39,7 +40,8 @@ local function chain(...)
       return total
     end,
   }
-  return Schedule.new("chain", curve, parts[1].optimizer, {})
+  local options = { skip_aware = parts[1].options.skip_aware }
+  return Schedule.new("chain", curve, parts[1].optimizer, options)
 end
 
 local lr = { chain = chain, Plateau = require "rille.optim.plateau".new }

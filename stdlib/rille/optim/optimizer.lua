@@ -6,6 +6,7 @@ local native = require "rille.native"
 local common = require "rille.optim.common"
 local fail = require "rille.fail"
 local check = require "rille.check"
+local look_for_flushed = require "rille.optim.flushed"
 local parameter = require "rille.parameter"
 local read_options = require "rille.options"
 local saved_state = require "rille.optim.saved"
@@ -41,6 +42,7 @@ function Optimizer.new(name, kind, params, options)
   local self = setmetatable({}, Optimizer)
   self.name, self.kind, self.step_count = name, kind, 0
   self.groups, self.state, self.held = {}, {}, {}
+  self.lowered = native.lowered_to_f16()
   self.known = common(kind)
   self.defaults = read_options(name, options, self.known)
   if type(params) ~= "table" then
@@ -164,13 +166,41 @@ function Optimizer:step(closure)
   if closure then loss = rille.enable_grad(closure) end
   local _ <close> = rille.no_grad()
   local _ <close> = scopes.scope() -- what looks at a gradient holds its memory
+  look_for_flushed(self)
+  local sums = { update = 0, param = 0, lost = 0 }
   for _, group in ipairs(self.groups) do
     for _, batch in ipairs(batches_of(self, group)) do
-      native.optimizer_step(self.name, batch.params, batch.grads, batch.states, group, batch.step)
+      local update, param, lost = native.optimizer_step(self.name, batch.params, batch.grads,
+        batch.states, group, batch.step)
+      if update then
+        sums.update, sums.param = sums.update + update, sums.param + param
+        sums.lost = sums.lost + lost
+      end
     end
   end
-  self.step_count = self.step_count + 1
+  self.step_count, self.sums = self.step_count + 1, sums
   return loss
+end
+
+-- What the last step did to the groups that were made with stats = true: the norms of the update
+-- and of the parameters after it, and how many elements kept their value although their gradient is
+-- not 0, because the update was too small for their dtype.
+--: -> table
+function Optimizer:stats()
+  local measured = false
+  for _, group in ipairs(self.groups) do measured = measured or group.stats end
+  if not measured or not self.sums then
+    fail.raise {
+      kind = "state", code = "E_STATE", op = self.name .. ".stats",
+      message = measured and "there was no step yet" or "the steps are not measured",
+      hint = not measured and "make the optimizer with stats = true" or nil,
+    }
+  end
+  local sums = self.sums
+  return {
+    update_norm = math.sqrt(sums.update), param_norm = math.sqrt(sums.param),
+    lost_updates = sums.lost,
+  }
 end
 
 -- Parameters as { key, tensor } in order: by name where every name is known and no two are equal,

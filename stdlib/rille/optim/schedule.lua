@@ -38,10 +38,11 @@ function Schedule.new(name, curve, optimizer, options)
 end
 
 -- Moves on only if the optimizer has stepped since the last call (a step that a GradScaler skipped
--- moves nothing); returns whether it did.
+-- moves nothing), or always with skip_aware = false; returns whether it did.
 --: -> boolean
 function Schedule:step()
-  if self.optimizer.step_count == self.seen then return false end
+  local waits = self.options.skip_aware ~= false
+  if waits and self.optimizer.step_count == self.seen then return false end
   self.seen, self.count = self.optimizer.step_count, self.count + 1
   write(self)
   return true

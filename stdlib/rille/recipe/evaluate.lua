@@ -3,6 +3,7 @@
 local rille = require "rille"
 local Stream = require "rille.recipe.stream"
 local loss_of = require "rille.recipe.loss"
+local mixed = require "rille.recipe.mixed"
 local modes = require "rille.recipe.modes"
 local objects = require "rille.recipe.objects"
 local random_state = require "rille.random_state"
@@ -47,8 +48,8 @@ end
 -- Returns the loss of the held-out split and the sample's text (nil without `sample`).
 return function(run)
   return aside(run, function()
-    local loss = mean_loss(run)
-    local text = run.self.sample and run.self.sample(run.self)
+    local loss = mixed.within(run, mean_loss, run)
+    local text = run.self.sample and mixed.within(run, run.self.sample, run.self)
     return loss, text
   end)
 end

@@ -34,6 +34,9 @@ end
 -- Fields by their dotted name: what they have to be, said and asked.
 local values = {
   ["accumulate"] = { "an integer of 1 or more", is_integer, 1 },
+  ["amp"] = { "'off', 'bf16', 'f16' or 'f8'", function(value)
+    return value == "off" or value == "bf16" or value == "f16" or value == "f8"
+  end },
   ["clip"] = { "a number of 0 or more", is_number, 0 },
   ["evaluate.every"] = { "an integer of 0 or more", is_integer, 0 },
   ["evaluate.batches"] = { "an integer of 1 or more", is_integer, 1 },

@@ -1,10 +1,10 @@
 -- The training loop of a recipe: steps, metrics, evaluations, checkpoints, signals.
 local rille = require "rille"
 local native = require "rille.native"
-local nn_utils = require "rille.nn.utils"
 local evaluate = require "rille.recipe.evaluate"
 local log = require "rille.log"
 local loss_of = require "rille.recipe.loss"
+local mixed = require "rille.recipe.mixed"
 local nonfinite = require "rille.recipe.nonfinite"
 local state = require "rille.recipe.state"
 local step_end = require "rille.step"
@@ -34,7 +34,7 @@ local function train_step(run, step)
     local batch = run.stream:next(run.device)
     local n, unit = Stream.units(batch)
     units, run.unit = units + n, unit
-    local loss = loss_of(self, batch)
+    local loss = mixed.within(run, loss_of, self, batch)
     local value = loss:item()
     loss_sum = loss_sum + value
     if value - value ~= 0 and nonfinite.leaves_out(run, value, step) then
@@ -42,14 +42,11 @@ local function train_step(run, step)
       return loss_sum / accumulate, units
     end
     if accumulate > 1 then loss = loss / accumulate end
-    loss:backward()
+    mixed.backward(run, loss)
   end
-  local norm
-  if run.fields.clip then norm = nn_utils.clip_grad_norm_(run.parameters, run.fields.clip) end
-  local optimizer = self.optimizer
-  optimizer:step()
+  local norm = mixed.step(run)
   if self.schedule and self.schedule.at then self.schedule:step() end
-  optimizer:zero_grad()
+  self.optimizer:zero_grad()
   run.nonfinite.in_a_row = 0
   return loss_sum / accumulate, units, norm
 end

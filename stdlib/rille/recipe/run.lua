@@ -11,6 +11,7 @@ local arguments = require "rille.recipe.arguments"
 local evaluate = require "rille.recipe.evaluate"
 local fields_of = require "rille.recipe.fields"
 local loop = require "rille.recipe.loop"
+local mixed = require "rille.recipe.mixed"
 local objects = require "rille.recipe.objects"
 local random_state = require "rille.random_state"
 local resume = require "rille.recipe.resume"
@@ -65,6 +66,7 @@ local function set_up(recipe, values)
   if not self.optimizer and not values.eval_only then
     fail.state("recipe", "setup must set self.optimizer")
   end
+  mixed.set_up(run)
   local function on_epoch(epoch)
     if fields.on and fields.on.epoch then fields.on.epoch(self, epoch) end
   end

@@ -40,6 +40,9 @@ TEST_CASE("background: an error comes out once, where the caller next asks", "[i
     }
   };
   CHECK_THROWS_WITH(poll(), "no room");
+  b.start(fails);
+  CHECK(b.error_at_end());
+  CHECK_FALSE(b.error_at_end());
   b.start(fails);  // dropped by the end of b
 }
 

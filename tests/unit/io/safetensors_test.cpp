@@ -114,9 +114,9 @@ TEST_CASE("safetensors: every format, odd names, empty and scalar tensors come b
   std::vector<TensorItem> items;
   for (int i = 0; i < rille::kDTypes; ++i) {
     const auto d = static_cast<DType>(i);
-    items.push_back({"t." + std::string(name(d)), d, {2, 3}, bytes.data()});
+    items.push_back({"t." + std::string(name(d)), d, {2, 4}, bytes.data()});
     items.push_back({"zero." + std::to_string(i), d, {0, 5}, nullptr});
-    items.push_back({"scalar." + std::to_string(i), d, {}, bytes.data()});
+    if (!is_packed(d)) items.push_back({"scalar." + std::to_string(i), d, {}, bytes.data()});
   }
   const std::string odd[] = {"",
                              "../x",

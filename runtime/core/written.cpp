@@ -1,9 +1,9 @@
-#include "optim/written.h"
+#include "core/written.h"
 
 #include "core/context.h"
 #include "core/fail.h"
 
-namespace rille::optim {
+namespace rille {
 
 void check_writable(const Tensor& t) {
   if (t.storage() && t.storage()->read_only)
@@ -17,4 +17,4 @@ void mark_written(const Tensor& t, const char* by) {
   s.written_at = Context::current().site();
 }
 
-}  // namespace rille::optim
+}  // namespace rille

@@ -1,0 +1,8 @@
+-- A warning, nil for none, each text once: what is wrong in a training loop is wrong in every step.
+local said = {}
+
+return function(text)
+  if not text or said[text] then return end
+  said[text] = true
+  warn(text)
+end

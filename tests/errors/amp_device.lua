@@ -1,0 +1,2 @@
+local rille = require "rille"
+local scope <close> = rille.amp.autocast { device = "gpu" }

@@ -1,0 +1,2 @@
+local rille = require "rille"
+rille.default_dtype "f8_e4m3"

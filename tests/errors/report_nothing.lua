@@ -1,0 +1,2 @@
+local rille = require "rille"
+print(rille.amp.report())

@@ -1,0 +1,9 @@
+local rille = require "rille"
+local model = rille.nn.Linear(2, 1)
+local opt = rille.optim.SGD(model:parameters())
+local scaler = rille.amp.GradScaler()
+scaler:step(opt, function()
+  local loss = model(rille.ones(3, 2)):sum()
+  scaler:scale(loss):backward()
+  return loss
+end)

@@ -1,0 +1,6 @@
+local rille = require "rille"
+local model = rille.nn.Linear(2, 1):to "f16"
+local opt = rille.optim.SGD(model:parameters())
+local scaler = rille.amp.GradScaler()
+scaler:scale(model(rille.ones(3, 2, { dtype = "f16" })):sum()):backward()
+scaler:step(opt)

@@ -1,0 +1,8 @@
+local rille = require "rille"
+local model = rille.nn.Linear(2, 1)
+local opt = rille.optim.SGD(model:parameters())
+local scaler = rille.amp.GradScaler()
+for _ = 1, 2 do
+  scaler:scale(model(rille.ones(3, 2)):sum()):backward()
+  scaler:step(opt)
+end

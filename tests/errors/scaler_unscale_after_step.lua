@@ -1,0 +1,7 @@
+local rille = require "rille"
+local model = rille.nn.Linear(2, 1)
+local opt = rille.optim.SGD(model:parameters())
+local scaler = rille.amp.GradScaler()
+scaler:scale(model(rille.ones(3, 2)):sum()):backward()
+scaler:step(opt)
+scaler:unscale_(opt)

@@ -1,0 +1,8 @@
+local rille = require "rille"
+local model = rille.nn.Linear(2, 1)
+local opt = rille.optim.SGD(model:parameters())
+local scaler = rille.amp.GradScaler()
+scaler:scale(model(rille.ones(3, 2)):sum()):backward()
+scaler:unscale_(opt)
+rille.nn.utils.clip_grad_norm_(model:parameters(), 1.0)
+scaler:unscale_(opt)
