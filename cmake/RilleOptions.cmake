@@ -2,7 +2,8 @@
 find_program(RILLE_CCACHE ccache)
 if(RILLE_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${RILLE_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${RILLE_CCACHE})
+  # What ccache asks for where headers are precompiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${RILLE_CCACHE})
 endif()
 
 # Programs are linked as position independent ones, too: the address layout stays random.
@@ -60,6 +61,14 @@ if(RILLE_COVERAGE)
   target_link_options(rille_options INTERFACE --coverage)
 endif()
 
+# rille_precompile(<target> [header...]): its files get cmake/precompiled.h, and those headers.
+function(rille_precompile target)
+  if(RILLE_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h ${ARGN})
+    target_compile_options(${target} PRIVATE -fpch-preprocess)  # for ccache
+  endif()
+endfunction()
+
 # rille_library(<name>): one static library from every .cpp of the current folder.
 function(rille_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -69,4 +78,5 @@ function(rille_library name)
   endif()
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC rille_options)
+  rille_precompile(${name})
 endfunction()

@@ -16,7 +16,7 @@ struct Held {
   rille::Tensor param;
   bool begun = false;  // has its state
   int64_t step = 0;
-  rille::Tensor state[3], master;
+  rille::Tensor state[3], scale[3], master;  // scales of state in eight bits
 };
 
 struct Group {

@@ -3,6 +3,7 @@
 // (stdlib/rille/optim/optimizer.lua).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -18,6 +19,7 @@
 #include "ops/select.h"
 #include "optim/clip.h"
 #include "optim/flushed.h"
+#include "optim/scaled_state.h"
 #include "rille/grad.hpp"
 #include "rille/optim.hpp"
 
@@ -63,7 +65,10 @@ Group group_of(const Options& o) {
   }
   g.master_weights = o.master_weights;
   g.how = {.stochastic = o.stochastic_rounding, .measure = o.stats};
-  if (o.state_dtype) g.state_dtype = api::dtype_of(*o.state_dtype);
+  if (o.state_dtype) {
+    g.state_dtype = api::dtype_of(*o.state_dtype);
+    rille::optim::check_state_dtype(*g.state_dtype);
+  }
   return g;
 }
 
@@ -99,8 +104,10 @@ std::string state_name(Rule rule, size_t k) {
 // Made when a parameter first has a gradient.
 void begin(Rule rule, const Group& g, Held& h) {
   if (h.begun) return;
-  for (size_t k = 0; k < states_of(rule, g); ++k)
+  for (size_t k = 0; k < states_of(rule, g); ++k) {
     h.state[k] = call<ZerosLike>({.x = h.param, .dtype = g.state_dtype});
+    h.scale[k] = rille::optim::fresh_scales(h.param.numel(), g.state_dtype);
+  }
   const DType d = h.param.dtype();
   if (g.master_weights && d != DType::f32 && d != DType::f64)
     h.master = rille::cast(autograd::detach(h.param), DType::f32);
@@ -119,7 +126,8 @@ void step_group(OptimizerState& s, Group& g) {
                            [&](const auto& b) { return b.first == h.step; });
     if (at == batches.end()) at = batches.insert(batches.end(), {h.step, {}});
     rille::optim::StepItem item{.param = h.param, .grad = gradient};
-    for (size_t k = 0; k < 3; ++k) item.state[k] = h.state[k];
+    std::copy(h.state, h.state + 3, item.state);
+    std::copy(h.scale, h.scale + 3, item.scale);
     item.master = h.master;
     at->second.push_back(std::move(item));
   }
@@ -275,9 +283,12 @@ void each_state(OptimizerState& s, F&& f) {
   size_t number = 0;
   for (Group& g : s.groups)
     for (Held& h : g.held) {
-      for (size_t k = 0; k < states_of(s.rule, g); ++k)
-        f(fmt::format("{}.{}", number, state_name(s.rule, k)), h.state[k], h);
-      f(fmt::format("{}.master", number), h.master, h);
+      for (size_t k = 0; k < states_of(s.rule, g); ++k) {
+        const std::string name = fmt::format("{}.{}", number, state_name(s.rule, k));
+        f(name, h.state[k], h.param.shape());
+        f(name + "_scale", h.scale[k], rille::Shape{h.scale[k] ? h.scale[k].numel() : 0});
+      }
+      f(fmt::format("{}.master", number), h.master, h.param.shape());
       ++number;
     }
 }
@@ -310,7 +321,7 @@ StateDict Optimizer::state_dict() const {
     each_held(state(), [&](const std::string& name, const Group&, const Held& h) {
       if (h.begun) out.emplace_back(name, handle_of(count_tensor(h.step)));
     });
-    each_state(state(), [&](const std::string& name, const rille::Tensor& t, const Held&) {
+    each_state(state(), [&](const std::string& name, const rille::Tensor& t, const rille::Shape&) {
       if (t) out.emplace_back(name, handle_of(t));
     });
     return out;
@@ -335,19 +346,20 @@ void Optimizer::load_state_dict(const StateDict& dict) {
       const rille::Tensor step = take(name);
       h.begun = false;
       h.step = step ? count_in(step, name) : 0;
-      for (rille::Tensor& t : h.state) t = {};
+      std::fill(h.state, h.state + 3, rille::Tensor());
+      std::fill(h.scale, h.scale + 3, rille::Tensor());
       h.master = {};
       if (step) begin(fresh.rule, g, h);
     });
-    each_state(fresh, [&](const std::string& name, rille::Tensor& own, const Held& h) {
+    each_state(fresh, [&](const std::string& name, rille::Tensor& own, const rille::Shape& shape) {
       const rille::Tensor value = take(name);
       if (!own && !value) return;
       if (!own || !value)
         throw fail(Kind::state, "E_STATE", "'{}' is {}", name, own ? "missing" : "unexpected");
-      if (value.shape() != h.param.shape())
-        throw fail(Kind::state, "E_STATE", "'{}' is of shape {}, its parameter of {}", name,
-                   rille::to_string(value.shape()), rille::to_string(h.param.shape()));
-      own = rille::clone(rille::to_device(value, h.param.device()));
+      if (value.shape() != shape)
+        throw fail(Kind::state, "E_STATE", "'{}' is of shape {}, not {}", name,
+                   rille::to_string(value.shape()), rille::to_string(shape));
+      own = rille::clone(rille::to_device(value, own.device()));
     });
     if (!given.empty())
       throw fail(Kind::state, "E_STATE", "state of what is not here: '{}'", given.begin()->first);

@@ -6,6 +6,7 @@
 #include "interpreter/bind/given_options.h"
 #include "optim/clip.h"
 #include "optim/flushed.h"
+#include "optim/scaled_state.h"
 #include "optim/step.h"
 
 namespace rille::bind {
@@ -19,6 +20,9 @@ int state_index(std::string_view key) {
   return -1;
 }
 
+// "exp_avg_scale" are the scales of "exp_avg".
+constexpr std::string_view kScales = "_scale";
+
 std::vector<optim::StepItem> items_of(Call& c) {
   std::vector<Tensor> params = c.tensors(2, "params"), grads = c.tensors(3, "grads");
   if (params.size() != grads.size())
@@ -30,8 +34,11 @@ std::vector<optim::StepItem> items_of(Call& c) {
   }
   for (lua::TensorField& f : c.tensor_fields(4, "states")) {
     if (f.position >= items.size()) throw arg_error("more states than parameters");
-    if (const int k = state_index(f.key); k >= 0)
-      items[f.position].state[k] = std::move(f.tensor);
+    const bool scale = f.key.ends_with(kScales);
+    const std::string_view key =
+        std::string_view(f.key).substr(0, f.key.size() - (scale ? kScales.size() : 0));
+    if (const int k = state_index(key); k >= 0)
+      (scale ? items[f.position].scale : items[f.position].state)[k] = std::move(f.tensor);
     else if (f.key == "master")
       items[f.position].master = std::move(f.tensor);
   }
@@ -84,6 +91,27 @@ void optimizer_step(Call& c) {
   }
 }
 
+DType dtype_at(Call& c, int i) {
+  const std::string text = c.string(i, "state_dtype");
+  if (const auto d = parse_dtype(text)) return *d;
+  throw option_error("there is no dtype '{}'", text);
+}
+
+// native.check_state_dtype(kind, dtype)
+void check_state_dtype(Call& c) {
+  try {
+    optim::check_state_dtype(dtype_at(c, 2));
+  } catch (Error& e) {
+    e.op(c.string(1, "kind"));
+    throw;
+  }
+}
+
+// native.state_scales(n, dtype) -> the scales that n elements of state begin with, or nil
+void state_scales(Call& c) {
+  if (const Tensor t = optim::fresh_scales(c.integer(1, "n"), dtype_at(c, 2))) c.give(t);
+}
+
 // native.clip_norm(params, max, p, like_torch) -> norm, warning or nil
 void clip_norm(Call& c) {
   try {
@@ -122,6 +150,8 @@ void flushed(Call& c) {
 
 void bind_optim(Interpreter& in) {
   static constexpr NativeEntry natives[] = {{"optimizer_step", optimizer_step},
+                                            {"check_state_dtype", check_state_dtype},
+                                            {"state_scales", state_scales},
                                             {"clip_norm", clip_norm},
                                             {"gradients_to_clip", gradients_to_clip},
                                             {"flushed", flushed},

@@ -80,8 +80,11 @@ std::optional<DType> parse_dtype(std::string_view text) {
 
 std::string dtype_names() {
   std::string out;
-  for (const DTypeInfo& i : kInfo)
-    if (!i.name.ends_with("fnuz")) out += (out.empty() ? "" : " ") + std::string(i.name);
+  for (const DTypeInfo& i : kInfo) {
+    if (i.name.ends_with("fnuz")) continue;
+    if (!out.empty()) out += ' ';
+    out += i.name;
+  }
   return out;
 }
 

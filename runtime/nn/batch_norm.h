@@ -38,7 +38,7 @@ struct BatchNorm : ChannelNorm {
       "(x - mean) / sqrt(variance + eps) * weight + bias for each channel: of the batch in "
       "training, after "
       "it the running ones.";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("features", &Options::features, "channels, dim 2 of x").required(),
       field("eps", &Options::eps, "added to the variance"),
       field("momentum", &Options::momentum, "share of a batch in the running statistics"),
@@ -71,7 +71,7 @@ struct InstanceNorm : ChannelNorm {
                                                     : "InstanceNorm3d";
   static constexpr std::string_view doc =
       "(x - mean) / sqrt(variance + eps) for each channel of each instance.";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("features", &Options::features, "channels, dim 2 of x").required(),
       field("eps", &Options::eps, "added to the variance"),
       field("momentum", &Options::momentum, "share of a batch in the running statistics"),
@@ -99,12 +99,12 @@ struct GroupNorm {
       "(x - mean) / sqrt(variance + eps) * weight + bias over each group of channels of each "
       "instance.";
   static constexpr auto fields =
-      std::tuple{field("groups", &Options::groups, "of channels").required(),
-                 field("features", &Options::features, "channels").required(),
-                 field("eps", &Options::eps, "added to the variance"),
-                 field("affine", &Options::affine, "has weight and bias"),
-                 field("device", &Options::device, "default: the default device"),
-                 field("dtype", &Options::dtype, "default: the default dtype")};
+      Fields{field("groups", &Options::groups, "of channels").required(),
+             field("features", &Options::features, "channels").required(),
+             field("eps", &Options::eps, "added to the variance"),
+             field("affine", &Options::affine, "has weight and bias"),
+             field("device", &Options::device, "default: the default device"),
+             field("dtype", &Options::dtype, "default: the default dtype")};
 
   Options options;
   Tensor weight, bias;  // [features]

@@ -27,18 +27,18 @@ struct Conv {
   static constexpr std::string_view name = N == 1 ? "Conv1d" : N == 2 ? "Conv2d" : "Conv3d";
   static constexpr std::string_view doc =
       "The convolution (cross-correlation) of x with trained kernels.";
-  static constexpr auto fields = std::tuple{
-      field("in", &Options::in, "channels of x").required(),
-      field("out", &Options::out, "channels of the result").required(),
-      field("kernel", &Options::kernel, "sizes of a kernel").required(),
-      field("stride", &Options::stride, "from window to window"),
-      field("padding", &Options::padding, "what is added on both sides, 'same' or 'valid'"),
-      field("dilation", &Options::dilation, "from element to element of a window"),
-      field("groups", &Options::groups, "of channels that don't mix"),
-      field("bias", &Options::bias, "adds a number for each channel"),
-      field("padding_mode", &Options::padding_mode, "what padding is made of"),
-      field("device", &Options::device, "default: the default device"),
-      field("dtype", &Options::dtype, "default: the default dtype")};
+  static constexpr auto fields =
+      Fields{field("in", &Options::in, "channels of x").required(),
+             field("out", &Options::out, "channels of the result").required(),
+             field("kernel", &Options::kernel, "sizes of a kernel").required(),
+             field("stride", &Options::stride, "from window to window"),
+             field("padding", &Options::padding, "what is added on both sides, 'same' or 'valid'"),
+             field("dilation", &Options::dilation, "from element to element of a window"),
+             field("groups", &Options::groups, "of channels that don't mix"),
+             field("bias", &Options::bias, "adds a number for each channel"),
+             field("padding_mode", &Options::padding_mode, "what padding is made of"),
+             field("device", &Options::device, "default: the default device"),
+             field("dtype", &Options::dtype, "default: the default dtype")};
 
   Options options;
   Tensor weight, bias;  // [out, in / groups, kernel...], [out]
@@ -63,17 +63,17 @@ struct ConvTranspose {
                                                     : "ConvTranspose3d";
   static constexpr std::string_view doc = "The transpose of a convolution with trained kernels.";
   static constexpr auto fields =
-      std::tuple{field("in", &Options::in, "channels of x").required(),
-                 field("out", &Options::out, "channels of the result").required(),
-                 field("kernel", &Options::kernel, "sizes of a kernel").required(),
-                 field("stride", &Options::stride, "from window to window of the result"),
-                 field("padding", &Options::padding, "what is cut off on both sides of the result"),
-                 field("output_padding", &Options::output_padding, "more of the result at its end"),
-                 field("dilation", &Options::dilation, "from element to element of a window"),
-                 field("groups", &Options::groups, "of channels that don't mix"),
-                 field("bias", &Options::bias, "adds a number for each channel"),
-                 field("device", &Options::device, "default: the default device"),
-                 field("dtype", &Options::dtype, "default: the default dtype")};
+      Fields{field("in", &Options::in, "channels of x").required(),
+             field("out", &Options::out, "channels of the result").required(),
+             field("kernel", &Options::kernel, "sizes of a kernel").required(),
+             field("stride", &Options::stride, "from window to window of the result"),
+             field("padding", &Options::padding, "what is cut off on both sides of the result"),
+             field("output_padding", &Options::output_padding, "more of the result at its end"),
+             field("dilation", &Options::dilation, "from element to element of a window"),
+             field("groups", &Options::groups, "of channels that don't mix"),
+             field("bias", &Options::bias, "adds a number for each channel"),
+             field("device", &Options::device, "default: the default device"),
+             field("dtype", &Options::dtype, "default: the default dtype")};
 
   Options options;
   Tensor weight, bias;  // [in, out / groups, kernel...], [out]

@@ -18,7 +18,7 @@ struct Embedding {
   static constexpr std::string_view name = "Embedding";
   static constexpr std::string_view doc = "The rows of a table that ids name.";
   static constexpr std::string_view input = "ids";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("count", &Options::count, "rows of the table").required(),
       field("width", &Options::width, "size of a row").required(),
       field("padding", &Options::padding, "id whose row begins as zeros and takes no gradient"),
@@ -55,7 +55,7 @@ struct EmbeddingBag {
   static constexpr std::string_view name = "EmbeddingBag";
   static constexpr std::string_view doc =
       "The sum, mean or largest elements of the rows of a table that each bag of ids names.";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("count", &Options::count, "rows of the table").required(),
       field("width", &Options::width, "size of a row").required(),
       field("mode", &Options::mode, "what becomes of the rows of a bag"),
@@ -68,7 +68,7 @@ struct EmbeddingBag {
             "the last offset is where the last bag ends"),
       field("device", &Options::device, "default: the default device"),
       field("dtype", &Options::dtype, "default: the default dtype")};
-  static constexpr auto input_fields = std::tuple{
+  static constexpr auto input_fields = Fields{
       field("ids", &Inputs::ids, "ids from 0: [bags, n], or [n] with offsets"),
       field("offsets", &Inputs::offsets, "[bags], where each begins, from 0"),
       field("per_sample_weights", &Inputs::per_sample_weights, "like ids: factors in a sum")};

@@ -4,7 +4,7 @@
 //
 // What a layer says:
 //   struct Options { int64_t in = 0; ... std::optional<Device> device; std::optional<DType> dtype;
-//   }; name, doc     as scripts know it fields        std::tuple{field("in", &Options::in,
+//   }; name, doc     as scripts know it fields        Fields{field("in", &Options::in,
 //   "...").required(), ...}, as ops do tensors()     Slots{parameter("weight", weight),
 //   buffer("running_mean", running_mean), ...} forward       Tensor(const Tensor& x), or Tensor or
 //   a struct of Tensors from the layer's Inputs,

@@ -15,11 +15,11 @@ struct Linear {
   static constexpr std::string_view name = "Linear";
   static constexpr std::string_view doc = "x @ weight^T + bias, over the last dim of x.";
   static constexpr auto fields =
-      std::tuple{field("in", &Options::in, "size of the last dim of x").required(),
-                 field("out", &Options::out, "size of the last dim of the result").required(),
-                 field("bias", &Options::bias, "adds a vector"),
-                 field("device", &Options::device, "default: the default device"),
-                 field("dtype", &Options::dtype, "default: the default dtype")};
+      Fields{field("in", &Options::in, "size of the last dim of x").required(),
+             field("out", &Options::out, "size of the last dim of the result").required(),
+             field("bias", &Options::bias, "adds a vector"),
+             field("device", &Options::device, "default: the default device"),
+             field("dtype", &Options::dtype, "default: the default dtype")};
 
   Options options;
   Tensor weight, bias;  // [out, in], [out]
@@ -43,14 +43,14 @@ struct Bilinear {
   static constexpr std::string_view doc =
       "x^T weight[k] y + bias[k] for each k, over the last dims.";
   static constexpr auto fields =
-      std::tuple{field("in1", &Options::in1, "size of the last dim of x").required(),
-                 field("in2", &Options::in2, "size of the last dim of y").required(),
-                 field("out", &Options::out, "size of the last dim of the result").required(),
-                 field("bias", &Options::bias, "adds a vector"),
-                 field("device", &Options::device, "default: the default device"),
-                 field("dtype", &Options::dtype, "default: the default dtype")};
+      Fields{field("in1", &Options::in1, "size of the last dim of x").required(),
+             field("in2", &Options::in2, "size of the last dim of y").required(),
+             field("out", &Options::out, "size of the last dim of the result").required(),
+             field("bias", &Options::bias, "adds a vector"),
+             field("device", &Options::device, "default: the default device"),
+             field("dtype", &Options::dtype, "default: the default dtype")};
   static constexpr auto input_fields =
-      std::tuple{field("x", &Inputs::x, "[..., in1]"), field("y", &Inputs::y, "[..., in2]")};
+      Fields{field("x", &Inputs::x, "[..., in1]"), field("y", &Inputs::y, "[..., in2]")};
 
   Options options;
   Tensor weight, bias;  // [out, in1, in2], [out]
@@ -70,10 +70,10 @@ struct PReLU {
   static constexpr std::string_view name = "PReLU";
   static constexpr std::string_view doc = "x where it is positive, else weight * x.";
   static constexpr auto fields =
-      std::tuple{field("count", &Options::count, "weights: 1, or one for each channel (dim 2)"),
-                 field("init", &Options::init, "what the weights begin with"),
-                 field("device", &Options::device, "default: the default device"),
-                 field("dtype", &Options::dtype, "default: the default dtype")};
+      Fields{field("count", &Options::count, "weights: 1, or one for each channel (dim 2)"),
+             field("init", &Options::init, "what the weights begin with"),
+             field("device", &Options::device, "default: the default device"),
+             field("dtype", &Options::dtype, "default: the default dtype")};
 
   Options options;
   Tensor weight;  // [count]

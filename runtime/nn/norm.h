@@ -17,12 +17,12 @@ struct LayerNorm {
   static constexpr std::string_view doc =
       "(x - mean) / sqrt(variance + eps) * weight + bias, over the last dims.";
   static constexpr auto fields =
-      std::tuple{field("shape", &Options::shape, "sizes of the last dims").required(),
-                 field("eps", &Options::eps, "added to the variance"),
-                 field("affine", &Options::affine, "has weight and bias"),
-                 field("bias", &Options::bias, "has the bias, where affine"),
-                 field("device", &Options::device, "default: the default device"),
-                 field("dtype", &Options::dtype, "default: the default dtype")};
+      Fields{field("shape", &Options::shape, "sizes of the last dims").required(),
+             field("eps", &Options::eps, "added to the variance"),
+             field("affine", &Options::affine, "has weight and bias"),
+             field("bias", &Options::bias, "has the bias, where affine"),
+             field("device", &Options::device, "default: the default device"),
+             field("dtype", &Options::dtype, "default: the default dtype")};
 
   Options options;
   Tensor weight, bias;  // both of `shape`
@@ -44,11 +44,11 @@ struct RMSNorm {
   static constexpr std::string_view doc =
       "x / sqrt(mean of squares + eps) * weight, over the last dims.";
   static constexpr auto fields =
-      std::tuple{field("shape", &Options::shape, "sizes of the last dims").required(),
-                 field("eps", &Options::eps, "default: the machine epsilon of x"),
-                 field("affine", &Options::affine, "has a weight"),
-                 field("device", &Options::device, "default: the default device"),
-                 field("dtype", &Options::dtype, "default: the default dtype")};
+      Fields{field("shape", &Options::shape, "sizes of the last dims").required(),
+             field("eps", &Options::eps, "default: the machine epsilon of x"),
+             field("affine", &Options::affine, "has a weight"),
+             field("device", &Options::device, "default: the default device"),
+             field("dtype", &Options::dtype, "default: the default dtype")};
 
   Options options;
   Tensor weight;  // of `shape`

@@ -54,7 +54,7 @@ struct Recurrent {
 
 template <class Options>
 constexpr auto recurrent_fields() {
-  return std::tuple{
+  return Fields{
       field("in", &Options::in, "size of the last dim of x").required(),
       field("hidden", &Options::hidden, "size of the state").required(),
       field("layers", &Options::layers, "one on top of the other"),
@@ -67,14 +67,14 @@ constexpr auto recurrent_fields() {
 }
 template <class Inputs>
 constexpr auto recurrent_inputs() {
-  return std::tuple{
+  return Fields{
       field("x", &Inputs::x, "[time, n, in] or [time, in]"),
       field("h", &Inputs::h, "state before, [layers * directions, n, size]; default: zeros")};
 }
 /// Sequences of a batch may end early: y is zero from there on, and states stay.
 template <class Inputs>
 constexpr auto lengths_field() {
-  return std::tuple{field("lengths", &Inputs::lengths, "[n], steps of time of each sequence")};
+  return Fields{field("lengths", &Inputs::lengths, "[n], steps of time of each sequence")};
 }
 
 struct RNN : Recurrent {
@@ -96,11 +96,10 @@ struct RNN : Recurrent {
   };
   static constexpr std::string_view name = "RNN";
   static constexpr std::string_view doc = "h' = tanh(W_ih x + b_ih + W_hh h + b_hh) along time.";
-  static constexpr auto fields = std::tuple_cat(
-      recurrent_fields<Options>(),
-      std::tuple{field("nonlinearity", &Options::nonlinearity, "what a step ends with")});
-  static constexpr auto input_fields =
-      std::tuple_cat(recurrent_inputs<Inputs>(), lengths_field<Inputs>());
+  static constexpr auto fields =
+      joined(recurrent_fields<Options>(),
+             Fields{field("nonlinearity", &Options::nonlinearity, "what a step ends with")});
+  static constexpr auto input_fields = joined(recurrent_inputs<Inputs>(), lengths_field<Inputs>());
 
   Options options;
 
@@ -124,8 +123,7 @@ struct GRU : Recurrent {
       "Gated recurrent units along time: r, z = sigmoid(...), n = tanh(W_in x + b_in + r (W_hn h + "
       "b_hn)), h' = (1 - z) n + z h.";
   static constexpr auto fields = recurrent_fields<Options>();
-  static constexpr auto input_fields =
-      std::tuple_cat(recurrent_inputs<Inputs>(), lengths_field<Inputs>());
+  static constexpr auto input_fields = joined(recurrent_inputs<Inputs>(), lengths_field<Inputs>());
 
   Options options;
 
@@ -154,13 +152,13 @@ struct LSTM : Recurrent {
   static constexpr std::string_view doc =
       "Long short-term memory along time: i, f, o = sigmoid(...), g = tanh(...), c' = f c + i g, "
       "h' = o tanh(c').";
-  static constexpr auto fields = std::tuple_cat(
+  static constexpr auto fields = joined(
       recurrent_fields<Options>(),
-      std::tuple{field("proj_size", &Options::proj_size, "size that h is projected to, unless 0")});
-  static constexpr auto input_fields = std::tuple_cat(
-      recurrent_inputs<Inputs>(),
-      std::tuple{field("c", &Inputs::c, "cells before, [layers * directions, n, hidden]")},
-      lengths_field<Inputs>());
+      Fields{field("proj_size", &Options::proj_size, "size that h is projected to, unless 0")});
+  static constexpr auto input_fields =
+      joined(recurrent_inputs<Inputs>(),
+             Fields{field("c", &Inputs::c, "cells before, [layers * directions, n, hidden]")},
+             lengths_field<Inputs>());
 
   Options options;
 
@@ -179,16 +177,16 @@ struct CellOptions {
 };
 template <class Options>
 constexpr auto cell_fields() {
-  return std::tuple{field("in", &Options::in, "size of the last dim of x").required(),
-                    field("hidden", &Options::hidden, "size of the state").required(),
-                    field("bias", &Options::bias, "adds vectors"),
-                    field("device", &Options::device, "default: the default device"),
-                    field("dtype", &Options::dtype, "default: the default dtype")};
+  return Fields{field("in", &Options::in, "size of the last dim of x").required(),
+                field("hidden", &Options::hidden, "size of the state").required(),
+                field("bias", &Options::bias, "adds vectors"),
+                field("device", &Options::device, "default: the default device"),
+                field("dtype", &Options::dtype, "default: the default dtype")};
 }
 template <class Inputs>
 constexpr auto cell_inputs() {
-  return std::tuple{field("x", &Inputs::x, "[n, in] or [in]"),
-                    field("h", &Inputs::h, "state before, [n, hidden]; default: zeros")};
+  return Fields{field("x", &Inputs::x, "[n, in] or [in]"),
+                field("h", &Inputs::h, "state before, [n, hidden]; default: zeros")};
 }
 
 struct RNNCell {
@@ -205,9 +203,9 @@ struct RNNCell {
   };
   static constexpr std::string_view name = "RNNCell";
   static constexpr std::string_view doc = "One step of an RNN.";
-  static constexpr auto fields = std::tuple_cat(
-      cell_fields<Options>(),
-      std::tuple{field("nonlinearity", &Options::nonlinearity, "what the step ends with")});
+  static constexpr auto fields =
+      joined(cell_fields<Options>(),
+             Fields{field("nonlinearity", &Options::nonlinearity, "what the step ends with")});
   static constexpr auto input_fields = cell_inputs<Inputs>();
 
   Options options;
@@ -246,8 +244,8 @@ struct LSTMCell {
   static constexpr std::string_view name = "LSTMCell";
   static constexpr std::string_view doc = "One step of an LSTM; gives h and c.";
   static constexpr auto fields = cell_fields<Options>();
-  static constexpr auto input_fields = std::tuple_cat(
-      cell_inputs<Inputs>(), std::tuple{field("c", &Inputs::c, "cells before, [n, hidden]")});
+  static constexpr auto input_fields =
+      joined(cell_inputs<Inputs>(), Fields{field("c", &Inputs::c, "cells before, [n, hidden]")});
 
   Options options;
   Recurrence weights;

@@ -13,17 +13,15 @@ struct Schema {
 };
 
 /// A record that only reads and prints a struct of arguments.
-template <class A, class Fields>
-OpInfo schema(std::string_view name, std::string_view doc, const Fields& fields) {
+template <class A, class List>
+OpInfo schema(std::string_view name, std::string_view doc, const List& fields) {
   OpInfo i;
   i.name = name;
   i.doc = doc;
   i.family = "nn";
   const A probe{};
-  const auto add = [&](const auto& f) {
-    i.fields.push_back(rille::detail::field_info<Schema<A>>(f, probe));
-  };
-  std::apply([&](const auto&... f) { (add(f), ...); }, fields);
+  fields.each(
+      [&](const auto& f) { i.fields.push_back(rille::detail::field_info<Schema<A>>(f, probe)); });
   i.args_size = sizeof(A);
   i.args_align = alignof(A);
   i.construct = [](void* p) { new (p) A{}; };
@@ -39,7 +37,7 @@ template <class L>
 constexpr auto one_input_fields() {
   std::string_view name = "x";
   if constexpr (requires { L::input; }) name = L::input;
-  return std::tuple{field(name, &OneInput::x, "the input")};
+  return Fields{field(name, &OneInput::x, "the input")};
 }
 
 template <class L>

@@ -55,9 +55,8 @@ struct Gelu : Unary<Gelu> {
       "x times the normal distribution function at x, exactly or by the tanh formula.";
   static constexpr std::string_view example =
       "rille.gelu(rille.tensor{-1, 0, 1}, { approximate = 'tanh' })";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"),
-                 field("approximate", &Args::approximate, "the formula")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor"),
+                                        field("approximate", &Args::approximate, "the formula")};
 
   struct Fn {
     bool tanh;
@@ -102,8 +101,8 @@ struct Elu : Unary<Elu> {
   static constexpr std::string_view doc = "x where it is positive, else alpha * (exp(x) - 1).";
   static constexpr std::string_view example = "rille.elu(rille.tensor{-1, 0, 1})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"),
-                 field("alpha", &Args::alpha, "minus the limit at minus infinity")};
+      Fields{field("x", &Args::x, "any float tensor"),
+             field("alpha", &Args::alpha, "minus the limit at minus infinity")};
 
   struct Fn {
     double alpha;
@@ -150,8 +149,8 @@ struct Celu : Unary<Celu> {
       "x where it is positive, else alpha * (exp(x / alpha) - 1).";
   static constexpr std::string_view example = "rille.celu(rille.tensor{-1, 0, 1})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"),
-                 field("alpha", &Args::alpha, "minus the limit at minus infinity")};
+      Fields{field("x", &Args::x, "any float tensor"),
+             field("alpha", &Args::alpha, "minus the limit at minus infinity")};
 
   struct Fn {
     double alpha;
@@ -198,9 +197,9 @@ struct Softplus : Unary<Softplus> {
   static constexpr std::string_view doc =
       "log(1 + exp(beta * x)) / beta, and x itself where beta * x passes the threshold.";
   static constexpr std::string_view example = "rille.softplus(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any float tensor"), field("beta", &Args::beta, "sharpness of the bend"),
-      field("threshold", &Args::threshold, "where it is a line")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor"),
+                                        field("beta", &Args::beta, "sharpness of the bend"),
+                                        field("threshold", &Args::threshold, "where it is a line")};
   static constexpr Autocast autocast = Autocast::f32;
 
   struct Fn {
@@ -288,9 +287,8 @@ struct Logit : Unary<Logit> {
   static constexpr std::string_view name = "logit";
   static constexpr std::string_view doc = "log(x / (1 - x)), elementwise; eps keeps x off 0 and 1.";
   static constexpr std::string_view example = "rille.logit(rille.tensor{0.25, 0.5})";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"),
-                 field("eps", &Args::eps, "x is clamped to eps .. 1 - eps")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor"),
+                                        field("eps", &Args::eps, "x is clamped to eps .. 1 - eps")};
 
   struct Fn {
     double eps;  // negative: none
@@ -326,8 +324,8 @@ struct Glu {
   static constexpr std::string_view doc =
       "The first half of a dim times the sigmoid of its second half.";
   static constexpr std::string_view example = "rille.glu(rille.tensor{1, 2, 0, 0})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "of even size along dim"),
-                                            field("dim", &Args::dim, "the dim that is halved")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "of even size along dim"),
+                                        field("dim", &Args::dim, "the dim that is halved")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

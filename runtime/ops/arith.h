@@ -13,9 +13,9 @@ struct Add : Binary<Add> {
   static constexpr std::string_view name = "add";
   static constexpr std::string_view doc = "x + alpha * y, elementwise with broadcasting.";
   static constexpr std::string_view example = "rille.add(rille.tensor{1, 2}, 3)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number(),
-                                            field("y", &Args::y, "any tensor or number").number(),
-                                            field("alpha", &Args::alpha, "factor of y")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor or number").number(),
+                                        field("y", &Args::y, "any tensor or number").number(),
+                                        field("alpha", &Args::alpha, "factor of y")};
   static constexpr Autocast autocast = Autocast::follow;
   struct Fn {
     double alpha;
@@ -38,9 +38,9 @@ struct Sub : Binary<Sub> {
   static constexpr std::string_view name = "sub";
   static constexpr std::string_view doc = "x - alpha * y, elementwise with broadcasting.";
   static constexpr std::string_view example = "rille.sub(rille.tensor{1, 2}, 3)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number(),
-                                            field("y", &Args::y, "any tensor or number").number(),
-                                            field("alpha", &Args::alpha, "factor of y")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor or number").number(),
+                                        field("y", &Args::y, "any tensor or number").number(),
+                                        field("alpha", &Args::alpha, "factor of y")};
   struct Fn {
     double alpha;
     template <class A>
@@ -57,8 +57,8 @@ struct Mul : Binary<Mul> {
   static constexpr std::string_view name = "mul";
   static constexpr std::string_view doc = "x * y, elementwise with broadcasting.";
   static constexpr std::string_view example = "rille.mul(rille.tensor{1, 2}, 3)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number(),
-                                            field("y", &Args::y, "any tensor or number").number()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor or number").number(),
+                                        field("y", &Args::y, "any tensor or number").number()};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x, A y) const {
@@ -82,9 +82,9 @@ struct Div : Binary<Div> {
       "x / y, elementwise. Integers give floats unless rounding is 'trunc' or 'floor'.";
   static constexpr std::string_view example = "rille.div(rille.tensor{1, 2}, 4)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                 field("y", &Args::y, "any tensor or number").number().saved(),
-                 field("rounding", &Args::rounding, "how the quotient becomes whole")};
+      Fields{field("x", &Args::x, "any tensor or number").number().saved(),
+             field("y", &Args::y, "any tensor or number").number().saved(),
+             field("rounding", &Args::rounding, "how the quotient becomes whole")};
   struct Fn {
     Rounding rounding;
     template <class A>
@@ -104,7 +104,7 @@ struct Neg : Unary<Neg> {
   static constexpr std::string_view name = "neg";
   static constexpr std::string_view doc = "-x, elementwise.";
   static constexpr std::string_view example = "rille.neg(rille.tensor{1, -2})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true;
   struct Fn {
     template <class A>
@@ -126,9 +126,9 @@ struct Rsub {
   static constexpr std::string_view name = "rsub";
   static constexpr std::string_view doc = "y - alpha * x, elementwise with broadcasting.";
   static constexpr std::string_view example = "rille.rsub(rille.tensor{1, 2}, 3)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number(),
-                                            field("y", &Args::y, "any tensor or number").number(),
-                                            field("alpha", &Args::alpha, "factor of x")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor or number").number(),
+                                        field("y", &Args::y, "any tensor or number").number(),
+                                        field("alpha", &Args::alpha, "factor of x")};
   static Tensor compose(const Args& a) { return call<Sub>({a.y, a.x, a.alpha}); }
   static void samples(SampleList& s);
 };
@@ -141,8 +141,8 @@ struct FloorDivide {
   static constexpr std::string_view doc =
       "The largest whole number that is at most x / y; integers stay integers.";
   static constexpr std::string_view example = "rille.floor_divide(rille.tensor{-7, 7}, 2)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number(),
-                                            field("y", &Args::y, "any tensor or number").number()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor or number").number(),
+                                        field("y", &Args::y, "any tensor or number").number()};
   static constexpr bool in_place = true;
   static Tensor compose(const Args& a) { return call<Div>({a.x, a.y, Div::Rounding::floor}); }
   static void samples(SampleList& s);
@@ -154,8 +154,8 @@ struct Remainder : Binary<Remainder> {
       "x - floor(x / y) * y: the rest with the sign of y, as Lua's % gives it.";
   static constexpr std::string_view example = "rille.remainder(rille.tensor{-7, 7}, 3)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                 field("y", &Args::y, "any tensor or number").number().saved()};
+      Fields{field("x", &Args::x, "any tensor or number").number().saved(),
+             field("y", &Args::y, "any tensor or number").number().saved()};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x, A y) const {
@@ -178,8 +178,8 @@ struct Fmod : Binary<Fmod> {
   static constexpr std::string_view doc = "x - trunc(x / y) * y: the rest with the sign of x.";
   static constexpr std::string_view example = "rille.fmod(rille.tensor{-7, 7}, 3)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                 field("y", &Args::y, "any tensor or number").number().saved()};
+      Fields{field("x", &Args::x, "any tensor or number").number().saved(),
+             field("y", &Args::y, "any tensor or number").number().saved()};
   struct Fn {
     template <class A>
     RILLE_HD A value(A x, A y) const {
@@ -202,10 +202,10 @@ struct Addcmul {
       "x + value * tensor1 * tensor2, elementwise with broadcasting.";
   static constexpr std::string_view example =
       "rille.addcmul(rille.ones(2), rille.ones(2), rille.ones(2), { value = 0.5 })";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("tensor1", &Args::tensor1, "any tensor").number(),
-                                            field("tensor2", &Args::tensor2, "any tensor").number(),
-                                            field("value", &Args::value, "factor of the product")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor"),
+                                        field("tensor1", &Args::tensor1, "any tensor").number(),
+                                        field("tensor2", &Args::tensor2, "any tensor").number(),
+                                        field("value", &Args::value, "factor of the product")};
   static constexpr Autocast autocast = Autocast::widest;
   static constexpr bool in_place = true, strided_out = true, broadcasts = true;
   /// Each factor is kept only for the other's gradient.
@@ -226,10 +226,10 @@ struct Addcdiv {
       "x + value * tensor1 / tensor2, elementwise with broadcasting.";
   static constexpr std::string_view example =
       "rille.addcdiv(rille.ones(2), rille.ones(2), rille.ones(2), { value = 0.5 })";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"),
-                                            field("tensor1", &Args::tensor1, "any tensor").number(),
-                                            field("tensor2", &Args::tensor2, "any tensor").number(),
-                                            field("value", &Args::value, "factor of the quotient")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor"),
+                                        field("tensor1", &Args::tensor1, "any tensor").number(),
+                                        field("tensor2", &Args::tensor2, "any tensor").number(),
+                                        field("value", &Args::value, "factor of the quotient")};
   static constexpr Autocast autocast = Autocast::widest;
   static constexpr bool in_place = true, strided_out = true, broadcasts = true;
   static uint64_t saves(const Args&, uint64_t needs) {
@@ -250,9 +250,9 @@ struct Lerp {
       "x + weight * (end - x): from x at weight 0 to end at weight 1.";
   static constexpr std::string_view example =
       "rille.lerp(rille.tensor{0, 1}, rille.tensor{10, 10}, 0.25)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any float tensor"), field("end", &Args::end, "any float tensor"),
-      field("weight", &Args::weight, "a number or a float tensor").number()};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any float tensor"), field("end", &Args::end, "any float tensor"),
+             field("weight", &Args::weight, "a number or a float tensor").number()};
   static constexpr bool in_place = true, strided_out = true, broadcasts = true;
   static uint64_t saves(const Args&, uint64_t needs) {
     return (needs & 3 ? 4 : 0) | (needs & 4 ? 3 : 0);

@@ -15,7 +15,7 @@ struct Flip {
       "x with the order of elements along some dims turned around, copied.";
   static constexpr std::string_view example = "rille.arange(1, 3):flip(1)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("dims", &Args::dims, "default: all")};
+      Fields{field("x", &Args::x, "any tensor"), field("dims", &Args::dims, "default: all")};
   static constexpr bool narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -35,9 +35,9 @@ struct Roll {
       "one row.";
   static constexpr std::string_view example = "rille.arange(1, 5):roll(2)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("shifts", &Args::shifts, "by how much, each dim").required(),
-                 field("dims", &Args::dims, "default: x is flattened for it")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("shifts", &Args::shifts, "by how much, each dim").required(),
+             field("dims", &Args::dims, "default: x is flattened for it")};
   static constexpr bool narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -56,8 +56,8 @@ struct Rot90 {
       "x turned k quarters in the plane of two dims, from the first to the second.";
   static constexpr std::string_view example = "rille.rot90(rille.ones(2, 3))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "at least two dims"), field("k", &Args::k, "quarters"),
-                 field("dims", &Args::dims, "the plane")};
+      Fields{field("x", &Args::x, "at least two dims"), field("k", &Args::k, "quarters"),
+             field("dims", &Args::dims, "the plane")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -71,8 +71,8 @@ struct Tril {
   static constexpr std::string_view doc =
       "The lower triangle of each matrix, up to diagonal k; zeros above.";
   static constexpr std::string_view example = "rille.ones(3, 3):tril()";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "at least two dims"),
-                                            field("k", &Args::k, "last diagonal that stays")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "at least two dims"),
+                                        field("k", &Args::k, "last diagonal that stays")};
   static constexpr bool in_place = true, strided_out = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -89,8 +89,8 @@ struct Triu {
   static constexpr std::string_view doc =
       "The upper triangle of each matrix, from diagonal k on; zeros below.";
   static constexpr std::string_view example = "rille.ones(3, 3):triu(1)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "at least two dims"),
-                                            field("k", &Args::k, "first diagonal that stays")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "at least two dims"),
+                                        field("k", &Args::k, "first diagonal that stays")};
   static constexpr bool in_place = true, strided_out = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -110,10 +110,10 @@ struct DiagEmbed {
   static constexpr std::string_view doc =
       "Matrices that hold the last dim of x on a diagonal and zeros elsewhere.";
   static constexpr std::string_view example = "rille.diag_embed(rille.ones(2, 3))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "at least one dim"),
-                                            field("offset", &Args::offset, "which diagonal"),
-                                            field("dim1", &Args::dim1, "counts the rows"),
-                                            field("dim2", &Args::dim2, "counts the columns")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "at least one dim"),
+                                        field("offset", &Args::offset, "which diagonal"),
+                                        field("dim1", &Args::dim1, "counts the rows"),
+                                        field("dim2", &Args::dim2, "counts the columns")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -127,8 +127,8 @@ struct Diag {
   static constexpr std::string_view doc =
       "The matrix with that diagonal, or the diagonal of a matrix, copied.";
   static constexpr std::string_view example = "rille.diag(rille.ones(3))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "a vector or a matrix"),
-                                            field("offset", &Args::offset, "which diagonal")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "a vector or a matrix"),
+                                        field("offset", &Args::offset, "which diagonal")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -141,8 +141,8 @@ struct DiagFlat {
   static constexpr std::string_view name = "diagflat";
   static constexpr std::string_view doc = "The matrix that has all elements of x on a diagonal.";
   static constexpr std::string_view example = "rille.diagflat(rille.ones(2, 2))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("offset", &Args::offset, "which diagonal")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"), field("offset", &Args::offset, "which diagonal")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -162,7 +162,7 @@ struct Pad {
       "x with elements added before and after along its last dims, or cut off where a number is "
       "negative.";
   static constexpr std::string_view example = "rille.pad(rille.ones(2, 3), {1, 1}, { value = 7 })";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"),
       field("pads", &Args::pads, "before and after the last dim, then the one before it, ...")
           .required(),
@@ -183,7 +183,7 @@ struct ConstantPad {
   };
   static constexpr std::string_view name = "constant_pad";
   static constexpr std::string_view doc = "pad with a constant.";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"),
       field("pads", &Args::pads, "before and after the last dim, then the one before it, ...")
           .required(),
@@ -203,7 +203,7 @@ struct PixelsAndChannels {
     int64_t factor = 1;
   };
   static constexpr auto fields_of(std::string_view x) {
-    return std::tuple{field("x", &Args::x, x), field("factor", &Args::factor, "r").required()};
+    return Fields{field("x", &Args::x, x), field("factor", &Args::factor, "r").required()};
   }
 };
 
@@ -236,8 +236,8 @@ struct ChannelShuffle {
   static constexpr std::string_view doc =
       "Channels in groups, dealt out so that each new group has some of every old one.";
   static constexpr std::string_view example = "rille.channel_shuffle(rille.ones(1, 4, 2, 2), 2)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[n, c, ...]"),
-                                            field("groups", &Args::groups, "divides c").required()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "[n, c, ...]"),
+                                        field("groups", &Args::groups, "divides c").required()};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

@@ -25,14 +25,14 @@ struct BatchNorm {
   static constexpr std::string_view example =
       "rille.batch_norm(rille.randn(4, 3), { training = true })";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[n, channels, ...]"),
-                 field("running_mean", &Args::running_mean, "[channels]"),
-                 field("running_var", &Args::running_var, "[channels]"),
-                 field("weight", &Args::weight, "scale, [channels]"),
-                 field("bias", &Args::bias, "shift, [channels]"),
-                 field("training", &Args::training, "use the statistics of the batch"),
-                 field("momentum", &Args::momentum, "share of the batch in the running statistics"),
-                 field("eps", &Args::eps, "added to the variance")};
+      Fields{field("x", &Args::x, "[n, channels, ...]"),
+             field("running_mean", &Args::running_mean, "[channels]"),
+             field("running_var", &Args::running_var, "[channels]"),
+             field("weight", &Args::weight, "scale, [channels]"),
+             field("bias", &Args::bias, "shift, [channels]"),
+             field("training", &Args::training, "use the statistics of the batch"),
+             field("momentum", &Args::momentum, "share of the batch in the running statistics"),
+             field("eps", &Args::eps, "added to the variance")};
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* saved);
   static Tensor compose(const Args& a);
@@ -62,15 +62,15 @@ struct BatchNormGrad {
   static constexpr std::string_view name = "batch_norm_grad";
   static constexpr std::string_view doc = "The gradients of batch_norm.";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "the argument"),
-                 field("dy", &Args::dy, "gradient of the result"),
-                 field("mean", &Args::mean, "of each channel"),
-                 field("rstd", &Args::rstd, "of each channel"),
-                 field("weight", &Args::weight, "scale"),
-                 field("training", &Args::training, "mean and rstd are those of x"),
-                 field("eps", &Args::eps, "added to the variance"),
-                 field("wanted", &Args::wanted, "bits: x 1, weight 2, bias 4"),
-                 field("affine_dtype", &Args::affine_dtype, "of scale and shift")};
+      Fields{field("x", &Args::x, "the argument"),
+             field("dy", &Args::dy, "gradient of the result"),
+             field("mean", &Args::mean, "of each channel"),
+             field("rstd", &Args::rstd, "of each channel"),
+             field("weight", &Args::weight, "scale"),
+             field("training", &Args::training, "mean and rstd are those of x"),
+             field("eps", &Args::eps, "added to the variance"),
+             field("wanted", &Args::wanted, "bits: x 1, weight 2, bias 4"),
+             field("affine_dtype", &Args::affine_dtype, "of scale and shift")};
   static constexpr bool method = false;
   static std::array<Meta, 3> infer(const Args& a);
   static void cpu(const Args& a, Out& out);
@@ -90,12 +90,11 @@ struct GroupNorm {
       "(x - mean) / sqrt(variance + eps) * weight + bias, mean and variance over each group of "
       "channels of one instance.";
   static constexpr std::string_view example = "rille.group_norm(rille.randn(2, 4, 3), 2)";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[n, channels, ...]"),
-                 field("groups", &Args::groups, "of channels").required(),
-                 field("weight", &Args::weight, "scale, [channels]"),
-                 field("bias", &Args::bias, "shift, [channels]"),
-                 field("eps", &Args::eps, "added to the variance")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "[n, channels, ...]"),
+                                        field("groups", &Args::groups, "of channels").required(),
+                                        field("weight", &Args::weight, "scale, [channels]"),
+                                        field("bias", &Args::bias, "shift, [channels]"),
+                                        field("eps", &Args::eps, "added to the variance")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -115,14 +114,14 @@ struct InstanceNorm {
       "instance, or running ones.";
   static constexpr std::string_view example = "rille.instance_norm(rille.randn(2, 3, 8))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[n, channels, ...]"),
-                 field("running_mean", &Args::running_mean, "[channels]"),
-                 field("running_var", &Args::running_var, "[channels]"),
-                 field("weight", &Args::weight, "scale, [channels]"),
-                 field("bias", &Args::bias, "shift, [channels]"),
-                 field("use_input_stats", &Args::use_input_stats, "else the running statistics"),
-                 field("momentum", &Args::momentum, "share of the batch in the running statistics"),
-                 field("eps", &Args::eps, "added to the variance")};
+      Fields{field("x", &Args::x, "[n, channels, ...]"),
+             field("running_mean", &Args::running_mean, "[channels]"),
+             field("running_var", &Args::running_var, "[channels]"),
+             field("weight", &Args::weight, "scale, [channels]"),
+             field("bias", &Args::bias, "shift, [channels]"),
+             field("use_input_stats", &Args::use_input_stats, "else the running statistics"),
+             field("momentum", &Args::momentum, "share of the batch in the running statistics"),
+             field("eps", &Args::eps, "added to the variance")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -137,11 +136,11 @@ struct LocalResponseNorm {
   static constexpr std::string_view doc =
       "x / (k + alpha * mean of x^2 over `size` neighbouring channels)^beta.";
   static constexpr std::string_view example = "rille.local_response_norm(rille.ones(1, 4, 2), 3)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "[n, channels, ...]"),
-      field("size", &Args::size, "channels in a window").required(),
-      field("alpha", &Args::alpha, "factor of the mean"), field("beta", &Args::beta, "the power"),
-      field("k", &Args::k, "added to the mean")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "[n, channels, ...]"),
+             field("size", &Args::size, "channels in a window").required(),
+             field("alpha", &Args::alpha, "factor of the mean"),
+             field("beta", &Args::beta, "the power"), field("k", &Args::k, "added to the mean")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);

@@ -12,8 +12,8 @@ struct Pow : Binary<Pow> {
       "x to the power of exponent, elementwise; whole exponents multiply exactly.";
   static constexpr std::string_view example = "rille.pow(rille.tensor{1, 2, 3}, 2)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                 field("exponent", &Args::y, "any tensor or number").number().saved()};
+      Fields{field("x", &Args::x, "any tensor or number").number().saved(),
+             field("exponent", &Args::y, "any tensor or number").number().saved()};
   static constexpr Autocast autocast = Autocast::f32;
   struct Fn {
     template <class A>
@@ -37,8 +37,8 @@ struct FloatPower {
       "x to the power of exponent, computed and returned in f64.";
   static constexpr std::string_view example = "rille.float_power(rille.tensor{1, 2, 3}, -2)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number(),
-                 field("exponent", &Args::y, "any tensor or number").number()};
+      Fields{field("x", &Args::x, "any tensor or number").number(),
+             field("exponent", &Args::y, "any tensor or number").number()};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -51,8 +51,8 @@ struct Ldexp {
   static constexpr std::string_view doc = "x times 2 to the power of exponent.";
   static constexpr std::string_view example = "rille.ldexp(rille.tensor{1, 3}, 4)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number(),
-                 field("exponent", &Args::y, "any tensor or number").number()};
+      Fields{field("x", &Args::x, "any tensor or number").number(),
+             field("exponent", &Args::y, "any tensor or number").number()};
   static constexpr bool in_place = true;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -66,8 +66,8 @@ struct Atan2 : Binary<Atan2> {
   static constexpr std::string_view example =
       "rille.atan2(rille.tensor{1, -1}, rille.tensor{-1, -1})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                 field("y", &Args::y, "any tensor or number").number().saved()};
+      Fields{field("x", &Args::x, "any tensor or number").number().saved(),
+             field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr Autocast autocast = Autocast::widest;
   static constexpr bool keeps_integers = false;
   struct Fn {
@@ -85,8 +85,8 @@ struct Hypot : Binary<Hypot> {
   static constexpr std::string_view doc = "sqrt(x * x + y * y) without overflow.";
   static constexpr std::string_view example = "rille.hypot(rille.tensor{3}, 4)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                 field("y", &Args::y, "any tensor or number").number().saved()};
+      Fields{field("x", &Args::x, "any tensor or number").number().saved(),
+             field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr bool keeps_integers = false, saves_output = true;
   struct Fn {
     RILLE_HD double value(double x, double y) const { return std::hypot(x, y); }
@@ -104,8 +104,8 @@ struct Copysign : Binary<Copysign> {
   static constexpr std::string_view doc = "The size of x with the sign of y.";
   static constexpr std::string_view example = "rille.copysign(rille.tensor{1, -2}, -1)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                 field("y", &Args::y, "any tensor or number").number().saved()};
+      Fields{field("x", &Args::x, "any tensor or number").number().saved(),
+             field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr bool keeps_integers = false;
   struct Fn {
     template <class A>
@@ -122,8 +122,8 @@ struct LogAddExp : Binary<LogAddExp> {
   static constexpr std::string_view doc = "log(exp(x) + exp(y)) without overflow.";
   static constexpr std::string_view example = "rille.logaddexp(rille.tensor{1000}, 1000)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                 field("y", &Args::y, "any tensor or number").number().saved()};
+      Fields{field("x", &Args::x, "any tensor or number").number().saved(),
+             field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr bool keeps_integers = false;
   struct Fn {
     template <class A>
@@ -141,8 +141,8 @@ struct LogAddExp2 : Binary<LogAddExp2> {
   static constexpr std::string_view doc = "log2(exp2(x) + exp2(y)) without overflow.";
   static constexpr std::string_view example = "rille.logaddexp2(rille.tensor{1000}, 1000)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                 field("y", &Args::y, "any tensor or number").number().saved()};
+      Fields{field("x", &Args::x, "any tensor or number").number().saved(),
+             field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr bool keeps_integers = false;
   struct Fn {
     template <class A>
@@ -160,8 +160,8 @@ struct Xlogy : Binary<Xlogy> {
   static constexpr std::string_view doc = "x * log(y), and 0 where x is 0 unless y is nan.";
   static constexpr std::string_view example = "rille.xlogy(rille.tensor{0, 2}, 0.5)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                 field("y", &Args::y, "any tensor or number").number().saved()};
+      Fields{field("x", &Args::x, "any tensor or number").number().saved(),
+             field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr bool keeps_integers = false;
   struct Fn {
     template <class A>
@@ -178,8 +178,8 @@ struct NextAfter : Binary<NextAfter> {
   static constexpr std::string_view doc =
       "The next number of the same dtype after x in the direction of y.";
   static constexpr std::string_view example = "rille.nextafter(rille.tensor{1}, 2)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number(),
-                                            field("y", &Args::y, "any tensor or number").number()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor or number").number(),
+                                        field("y", &Args::y, "any tensor or number").number()};
   static constexpr bool keeps_integers = false;
   struct Fn {
     DType dtype;
@@ -197,8 +197,8 @@ struct Heaviside : Binary<Heaviside> {
   static constexpr std::string_view doc =
       "0 where x is negative, 1 where it is positive, y where it is 0.";
   static constexpr std::string_view example = "rille.heaviside(rille.tensor{-1, 0, 1}, 0.5)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number(),
-                                            field("y", &Args::y, "the value at 0").number()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor or number").number(),
+                                        field("y", &Args::y, "the value at 0").number()};
   static constexpr std::string_view no_gradient = "it is a step";
   struct Fn {
     template <class A>

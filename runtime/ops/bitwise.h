@@ -12,9 +12,8 @@ struct OfIntegers {
   struct Args {
     Tensor x, y;
   };
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "an integer or bool tensor").number(),
-                 field("y", &Args::y, "an integer or bool tensor").number()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "an integer or bool tensor").number(),
+                                        field("y", &Args::y, "an integer or bool tensor").number()};
   static constexpr bool in_place = true, strided_out = true, differentiable = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -109,7 +108,7 @@ struct BitwiseNot {
   static constexpr std::string_view doc = "Every bit turned over; on bools, not.";
   static constexpr std::string_view example =
       "rille.bitwise_not(rille.tensor({0, 5}, { dtype = 'i64' }))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "an integer or bool tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "an integer or bool tensor")};
   static constexpr bool in_place = true, strided_out = true, differentiable = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);

@@ -14,8 +14,8 @@ struct Copy {
   static constexpr std::string_view doc =
       "The values of source in the shape and dtype of x; copy_ writes them into x.";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "what is replaced"),
-                 field("source", &Args::source, "broadcasts to the shape of x").number()};
+      Fields{field("x", &Args::x, "what is replaced"),
+             field("source", &Args::source, "broadcasts to the shape of x").number()};
   static constexpr bool in_place = true, strided_out = true, broadcasts = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -34,8 +34,8 @@ struct Cast {
       "saturated, nan as 0.";
   static constexpr std::string_view example = "rille.cast(rille.tensor{1.5}, 'i32')";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("dtype", &Args::dtype, "the dtype wanted").required()};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("dtype", &Args::dtype, "the dtype wanted").required()};
   static constexpr bool narrow = true;
   static Meta infer(const Args& a) { return like(a.x, a.dtype); }
   static void cpu(const Args& a, Tensor& y);
@@ -50,7 +50,7 @@ struct Clone {
   static constexpr std::string_view name = "clone";
   static constexpr std::string_view doc = "A copy with memory of its own.";
   static constexpr std::string_view example = "rille.clone(rille.tensor{1, 2})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool narrow = true;
   static Meta infer(const Args& a) { return like(a.x); }
   static void cpu(const Args& a, Tensor& y);
@@ -66,7 +66,7 @@ struct Contiguous {
   static constexpr std::string_view doc =
       "x itself where its elements lie row by row in memory, else such a copy.";
   static constexpr std::string_view example = "rille.contiguous(rille.zeros(2, 3):t())";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -78,7 +78,7 @@ struct Compact {
   };
   static constexpr std::string_view name = "compact";
   static constexpr std::string_view doc = "A row-major copy.";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool method = false, narrow = true;
   static Meta infer(const Args& a) { return meta_of(a.x.shape(), a.x.dtype(), a.x); }
   static void cpu(const Args& a, Tensor& y);
@@ -94,8 +94,8 @@ struct ToDevice {
   };
   static constexpr std::string_view name = "to_device";
   static constexpr std::string_view doc = "x on another device.";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("device", &Args::device, "the device wanted")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor"),
+                                        field("device", &Args::device, "the device wanted")};
   static constexpr bool method = false, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);

@@ -9,8 +9,8 @@ namespace rille {
 template <class O>
 struct PlainComparison : Comparison<O> {
   using typename Comparison<O>::Args;
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor or number").number(),
-                                            field("y", &Args::y, "any tensor or number").number()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor or number").number(),
+                                        field("y", &Args::y, "any tensor or number").number()};
   static void samples(SampleList& s);
 };
 
@@ -142,11 +142,11 @@ struct IsClose : Comparison<IsClose> {
   static constexpr std::string_view doc =
       "True where |x - y| <= atol + rtol * |y|, elementwise with broadcasting.";
   static constexpr std::string_view example = "rille.isclose(rille.tensor{1, 2}, 1.000001)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor or number").number(),
-      field("y", &Args::y, "any tensor or number").number(),
-      field("rtol", &Args::rtol, "relative to y"), field("atol", &Args::atol, "absolute"),
-      field("equal_nan", &Args::equal_nan, "nan is close to nan")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor or number").number(),
+             field("y", &Args::y, "any tensor or number").number(),
+             field("rtol", &Args::rtol, "relative to y"), field("atol", &Args::atol, "absolute"),
+             field("equal_nan", &Args::equal_nan, "nan is close to nan")};
   static constexpr bool in_place = false;
   struct Fn {
     double rtol, atol;
@@ -172,7 +172,7 @@ struct AllClose {
   static constexpr std::string_view doc = "True or false: whether isclose holds everywhere.";
   static constexpr std::string_view example =
       "rille.allclose(rille.tensor{1, 2}, rille.tensor{1, 2})";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor or number").number(),
       field("rtol", &Args::rtol, "relative to y"), field("atol", &Args::atol, "absolute"),
       field("equal_nan", &Args::equal_nan, "nan is close to nan")};
@@ -191,7 +191,7 @@ struct Equal {
       "True or false: whether shapes and all values are the same.";
   static constexpr std::string_view example = "rille.equal(rille.tensor{1, 2}, rille.tensor{1, 2})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor")};
+      Fields{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor")};
   static constexpr bool differentiable = false, truth = true, narrow = true;
   static Meta infer(const Args& a) { return meta_of({}, DType::boolean, a.x); }
   static void cpu(const Args& a, Tensor& y);
@@ -204,7 +204,7 @@ struct Predicate {
   struct Args {
     Tensor x;
   };
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool strided_out = true, differentiable = false, narrow = true;
   static Meta infer(const Args& a) { return pointwise_meta({&a.x}, DType::boolean); }
   static void cpu(const Args& a, Tensor& y);

@@ -19,8 +19,8 @@ struct Einsum {
   static constexpr std::string_view example =
       "rille.einsum('ij,jk->ik', {rille.ones(2, 3), rille.ones(3, 4)})";
   static constexpr auto fields =
-      std::tuple{field("equation", &Args::equation, "such as 'bij,bjk->bik'").required(),
-                 field("tensors", &Args::tensors, "one for each term on the left")};
+      Fields{field("equation", &Args::equation, "such as 'bij,bjk->bik'").required(),
+             field("tensors", &Args::tensors, "one for each term on the left")};
   static constexpr Autocast autocast = Autocast::lower;
   static constexpr bool method = false;
   static Tensor compose(const Args& a);
@@ -37,9 +37,9 @@ struct Bilinear {
       "x^T weight[o] y + bias[o] for each output o, over the last dims of x and y.";
   static constexpr std::string_view example =
       "rille.bilinear(rille.ones(5, 2), rille.ones(5, 3), rille.ones(4, 2, 3))";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "[..., m]"), field("y", &Args::y, "[..., n]"),
-      field("weight", &Args::weight, "[out, m, n]"), field("bias", &Args::bias, "[out]")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "[..., m]"), field("y", &Args::y, "[..., n]"),
+             field("weight", &Args::weight, "[out, m, n]"), field("bias", &Args::bias, "[out]")};
   static constexpr Autocast autocast = Autocast::widest;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -58,10 +58,10 @@ struct Tensordot {
   static constexpr std::string_view example =
       "rille.tensordot(rille.ones(2, 3, 4), rille.ones(3, 4, 5), 2)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor"),
-                 field("dims", &Args::dims, "how many dims meet"),
-                 field("x_dims", &Args::x_dims, "instead: the dims of x"),
-                 field("y_dims", &Args::y_dims, "instead: the dims of y, in the same order")};
+      Fields{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor"),
+             field("dims", &Args::dims, "how many dims meet"),
+             field("x_dims", &Args::x_dims, "instead: the dims of x"),
+             field("y_dims", &Args::y_dims, "instead: the dims of y, in the same order")};
   static constexpr Autocast autocast = Autocast::widest;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -77,7 +77,7 @@ struct Inner {
   static constexpr std::string_view example = "rille.inner(rille.ones(2, 3), rille.ones(4, 3))";
   static constexpr Autocast autocast = Autocast::widest;
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor")};
+      Fields{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -91,7 +91,7 @@ struct Kron {
       "The Kronecker product: each element of x replaced by itself times y.";
   static constexpr std::string_view example = "rille.kron(rille.eye(2), rille.ones(2, 2))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor")};
+      Fields{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

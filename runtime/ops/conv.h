@@ -11,11 +11,11 @@ struct ConvGeometry {
   static constexpr bool method = false;
   template <class A>
   static constexpr auto geometry_fields() {
-    return std::tuple{field("stride", &A::stride, "from window to window"),
-                      field("begin", &A::begin, "zeros before each spatial dim"),
-                      field("end", &A::end, "zeros after each spatial dim"),
-                      field("dilation", &A::dilation, "from element to element of a window"),
-                      field("groups", &A::groups, "of channels that don't mix")};
+    return Fields{field("stride", &A::stride, "from window to window"),
+                  field("begin", &A::begin, "zeros before each spatial dim"),
+                  field("end", &A::end, "zeros after each spatial dim"),
+                  field("dilation", &A::dilation, "from element to element of a window"),
+                  field("groups", &A::groups, "of channels that don't mix")};
   }
 };
 
@@ -30,10 +30,10 @@ struct Convolution : ConvGeometry {
   static constexpr std::string_view doc =
       "A convolution of any number of dimensions, zeros around it given side by side.";
   static constexpr auto fields =
-      std::tuple_cat(std::tuple{field("x", &Args::x, "[n, in, ...]"),
-                                field("weight", &Args::weight, "[out, in / groups, ...]"),
-                                field("bias", &Args::bias, "[out]")},
-                     geometry_fields<Args>());
+      joined(Fields{field("x", &Args::x, "[n, in, ...]"),
+                    field("weight", &Args::weight, "[out, in / groups, ...]"),
+                    field("bias", &Args::bias, "[out]")},
+             geometry_fields<Args>());
   static constexpr Autocast autocast = Autocast::lower;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -54,12 +54,12 @@ struct ConvolutionInput : ConvGeometry {
   static constexpr std::string_view name = "convolution_input";
   static constexpr std::string_view doc =
       "What a convolution's results say of an input of that size: its transpose.";
-  static constexpr auto fields = std::tuple_cat(
-      std::tuple{field("y", &Args::y, "[n, out, ...]"),
-                 field("weight", &Args::weight, "[out, in / groups, ...]"),
-                 field("bias", &Args::bias, "[in]"),
-                 field("size", &Args::size, "spatial sizes of the input").required()},
-      geometry_fields<Args>());
+  static constexpr auto fields =
+      joined(Fields{field("y", &Args::y, "[n, out, ...]"),
+                    field("weight", &Args::weight, "[out, in / groups, ...]"),
+                    field("bias", &Args::bias, "[in]"),
+                    field("size", &Args::size, "spatial sizes of the input").required()},
+             geometry_fields<Args>());
   static constexpr Autocast autocast = Autocast::lower;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& x);
@@ -79,10 +79,10 @@ struct ConvolutionWeight : ConvGeometry {
   static constexpr std::string_view name = "convolution_weight";
   static constexpr std::string_view doc =
       "What a convolution's input and results say of a kernel of that size.";
-  static constexpr auto fields = std::tuple_cat(
-      std::tuple{field("x", &Args::x, "[n, in, ...]"), field("y", &Args::y, "[n, out, ...]"),
-                 field("size", &Args::size, "spatial sizes of the kernel").required()},
-      geometry_fields<Args>());
+  static constexpr auto fields =
+      joined(Fields{field("x", &Args::x, "[n, in, ...]"), field("y", &Args::y, "[n, out, ...]"),
+                    field("size", &Args::size, "spatial sizes of the kernel").required()},
+             geometry_fields<Args>());
   static constexpr Autocast autocast = Autocast::lower;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& w);
@@ -104,13 +104,13 @@ struct ConvNd {
     int64_t groups = 1;
   };
   static constexpr auto fields_of(std::string_view x, std::string_view weight) {
-    return std::tuple{field("x", &Args::x, x),
-                      field("weight", &Args::weight, weight),
-                      field("bias", &Args::bias, "[out]"),
-                      field("stride", &Args::stride, "from window to window"),
-                      field("padding", &Args::padding, "zeros on both sides, 'same' or 'valid'"),
-                      field("dilation", &Args::dilation, "from element to element of a window"),
-                      field("groups", &Args::groups, "of channels that don't mix")};
+    return Fields{field("x", &Args::x, x),
+                  field("weight", &Args::weight, weight),
+                  field("bias", &Args::bias, "[out]"),
+                  field("stride", &Args::stride, "from window to window"),
+                  field("padding", &Args::padding, "zeros on both sides, 'same' or 'valid'"),
+                  field("dilation", &Args::dilation, "from element to element of a window"),
+                  field("groups", &Args::groups, "of channels that don't mix")};
   }
   static constexpr Autocast autocast = Autocast::lower;
 };
@@ -159,15 +159,14 @@ struct ConvTransposeNd {
     PerDim dilation = {1};
   };
   static constexpr auto fields_of(std::string_view x, std::string_view weight) {
-    return std::tuple{
-        field("x", &Args::x, x),
-        field("weight", &Args::weight, weight),
-        field("bias", &Args::bias, "[out]"),
-        field("stride", &Args::stride, "from window to window of the result"),
-        field("padding", &Args::padding, "what is cut off on both sides of the result"),
-        field("output_padding", &Args::output_padding, "more of the result at its end"),
-        field("groups", &Args::groups, "of channels that don't mix"),
-        field("dilation", &Args::dilation, "from element to element of a window")};
+    return Fields{field("x", &Args::x, x),
+                  field("weight", &Args::weight, weight),
+                  field("bias", &Args::bias, "[out]"),
+                  field("stride", &Args::stride, "from window to window of the result"),
+                  field("padding", &Args::padding, "what is cut off on both sides of the result"),
+                  field("output_padding", &Args::output_padding, "more of the result at its end"),
+                  field("groups", &Args::groups, "of channels that don't mix"),
+                  field("dilation", &Args::dilation, "from element to element of a window")};
   }
   static constexpr Autocast autocast = Autocast::lower;
 };

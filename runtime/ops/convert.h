@@ -25,11 +25,11 @@ struct Convert {
   static constexpr std::string_view example =
       "rille.convert(rille.tensor{1e6, -2}, 'f16', { saturate = true })";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("dtype", &Args::dtype, "the dtype wanted").required(),
-                 field("saturate", &Args::saturate, "keep to the dtype's finite range"),
-                 field("nan", &Args::nan, "what becomes of nan"),
-                 field("overflow", &Args::overflow, "inf or nan where the dtype would saturate")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("dtype", &Args::dtype, "the dtype wanted").required(),
+             field("saturate", &Args::saturate, "keep to the dtype's finite range"),
+             field("nan", &Args::nan, "what becomes of nan"),
+             field("overflow", &Args::overflow, "inf or nan where the dtype would saturate")};
   static constexpr bool method = false, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -56,12 +56,12 @@ struct ConvertDrawn {
   static constexpr std::string_view example =
       "rille.convert_drawn(rille.tensor{1 + 2 ^ -9}, 'bf16')";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("dtype", &Args::dtype, "a float dtype").required(),
-                 field("saturate", &Args::saturate, "keep to the dtype's finite range"),
-                 field("nan", &Args::nan, "what becomes of nan"),
-                 field("overflow", &Args::overflow, "inf or nan where the dtype would saturate"),
-                 field("draw", &Args::draw, "numbers")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("dtype", &Args::dtype, "a float dtype").required(),
+             field("saturate", &Args::saturate, "keep to the dtype's finite range"),
+             field("nan", &Args::nan, "what becomes of nan"),
+             field("overflow", &Args::overflow, "inf or nan where the dtype would saturate"),
+             field("draw", &Args::draw, "numbers")};
   static constexpr bool method = false, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);

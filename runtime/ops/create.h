@@ -12,9 +12,9 @@ struct Made {
     std::optional<Device> device = {};
   };
   static constexpr auto fields =
-      std::tuple{field("shape", &Args::shape, "sizes"),
-                 field("dtype", &Args::dtype, "default: the default dtype"),
-                 field("device", &Args::device, "default: the default device")};
+      Fields{field("shape", &Args::shape, "sizes"),
+             field("dtype", &Args::dtype, "default: the default dtype"),
+             field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
 };
 
@@ -57,10 +57,10 @@ struct Full {
   static constexpr std::string_view doc = "A tensor of that shape, every element the same value.";
   static constexpr std::string_view example = "rille.full({2, 3}, 7)";
   static constexpr auto fields =
-      std::tuple{field("shape", &Args::shape, "sizes").required(),
-                 field("value", &Args::value, "of every element").required(),
-                 field("dtype", &Args::dtype, "default: the default dtype"),
-                 field("device", &Args::device, "default: the default device")};
+      Fields{field("shape", &Args::shape, "sizes").required(),
+             field("value", &Args::value, "of every element").required(),
+             field("dtype", &Args::dtype, "default: the default dtype"),
+             field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -75,9 +75,9 @@ struct MadeLike {
     std::optional<DType> dtype = {};
     std::optional<Device> device = {};
   };
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "gives shape, dtype and device"),
-                                            field("dtype", &Args::dtype, "default: that of x"),
-                                            field("device", &Args::device, "default: that of x")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "gives shape, dtype and device"),
+                                        field("dtype", &Args::dtype, "default: that of x"),
+                                        field("device", &Args::device, "default: that of x")};
   static constexpr bool differentiable = false, narrow = true;
 };
 
@@ -110,11 +110,10 @@ struct FullLike {
   static constexpr std::string_view doc =
       "A tensor in the shape of x, every element the same value.";
   static constexpr std::string_view example = "rille.full_like(rille.zeros(2), 7)";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "gives shape, dtype and device"),
-                 field("value", &Args::value, "of every element").required(),
-                 field("dtype", &Args::dtype, "default: that of x"),
-                 field("device", &Args::device, "default: that of x")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "gives shape, dtype and device"),
+                                        field("value", &Args::value, "of every element").required(),
+                                        field("dtype", &Args::dtype, "default: that of x"),
+                                        field("device", &Args::device, "default: that of x")};
   static constexpr bool differentiable = false, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -139,8 +138,8 @@ struct Fill {
   static constexpr std::string_view doc = "x with every element the same value; fill_ writes it.";
   static constexpr std::string_view example = "rille.ones(2):fill(5)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("value", &Args::value, "a number or a tensor of one element").number()};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("value", &Args::value, "a number or a tensor of one element").number()};
   static constexpr bool in_place = true, strided_out = true, broadcasts = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -155,7 +154,7 @@ struct Zero {
   static constexpr std::string_view name = "zero";
   static constexpr std::string_view doc = "Zeros in the place of x; zero_ writes them.";
   static constexpr std::string_view example = "rille.ones(2):zero()";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool in_place = true, strided_out = true, narrow = true;
   static Meta infer(const Args& a) { return like(a.x); }
   static void cpu(const Args& a, Tensor& y);
@@ -178,11 +177,11 @@ struct Arange {
       "give i64.";
   static constexpr std::string_view example = "rille.arange(1, 10, 3)";
   static constexpr auto fields =
-      std::tuple{field("first", &Args::first, "the first number").number(),
-                 field("last", &Args::last, "not passed").number(),
-                 field("step", &Args::step, "default: 1").number(),
-                 field("dtype", &Args::dtype, "default: i64 or the default dtype"),
-                 field("device", &Args::device, "default: the default device")};
+      Fields{field("first", &Args::first, "the first number").number(),
+             field("last", &Args::last, "not passed").number(),
+             field("step", &Args::step, "default: 1").number(),
+             field("dtype", &Args::dtype, "default: i64 or the default dtype"),
+             field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false, differentiable = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -201,11 +200,11 @@ struct Linspace {
       "Evenly spaced numbers from first to last, both included.";
   static constexpr std::string_view example = "rille.linspace(0, 1, 5)";
   static constexpr auto fields =
-      std::tuple{field("first", &Args::first, "the first number").required(),
-                 field("last", &Args::last, "the last one").required(),
-                 field("count", &Args::count, "how many").required(),
-                 field("dtype", &Args::dtype, "default: the default dtype"),
-                 field("device", &Args::device, "default: the default device")};
+      Fields{field("first", &Args::first, "the first number").required(),
+             field("last", &Args::last, "the last one").required(),
+             field("count", &Args::count, "how many").required(),
+             field("dtype", &Args::dtype, "default: the default dtype"),
+             field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -225,12 +224,12 @@ struct Logspace {
       "Powers of a base with evenly spaced exponents from first to last.";
   static constexpr std::string_view example = "rille.logspace(0, 2, 3)";
   static constexpr auto fields =
-      std::tuple{field("first", &Args::first, "the first exponent").required(),
-                 field("last", &Args::last, "the last one").required(),
-                 field("count", &Args::count, "how many").required(),
-                 field("base", &Args::base, "of the powers"),
-                 field("dtype", &Args::dtype, "default: the default dtype"),
-                 field("device", &Args::device, "default: the default device")};
+      Fields{field("first", &Args::first, "the first exponent").required(),
+             field("last", &Args::last, "the last one").required(),
+             field("count", &Args::count, "how many").required(),
+             field("base", &Args::base, "of the powers"),
+             field("dtype", &Args::dtype, "default: the default dtype"),
+             field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -247,10 +246,10 @@ struct Eye {
   static constexpr std::string_view name = "eye";
   static constexpr std::string_view doc = "A matrix with ones on its diagonal.";
   static constexpr std::string_view example = "rille.eye(2, 3)";
-  static constexpr auto fields = std::tuple{
-      field("n", &Args::n, "rows").required(), field("m", &Args::m, "columns; default: n"),
-      field("dtype", &Args::dtype, "default: the default dtype"),
-      field("device", &Args::device, "default: the default device")};
+  static constexpr auto fields =
+      Fields{field("n", &Args::n, "rows").required(), field("m", &Args::m, "columns; default: n"),
+             field("dtype", &Args::dtype, "default: the default dtype"),
+             field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -267,10 +266,10 @@ struct TrilIndices {
       "Ids, counted from 0, of the lower triangle: one row of row ids, one of column ids.";
   static constexpr std::string_view example = "rille.tril_indices(2, 2)";
   static constexpr auto fields =
-      std::tuple{field("rows", &Args::rows, "of the matrix").required(),
-                 field("cols", &Args::cols, "of the matrix").required(),
-                 field("offset", &Args::offset, "last diagonal"),
-                 field("device", &Args::device, "default: the default device")};
+      Fields{field("rows", &Args::rows, "of the matrix").required(),
+             field("cols", &Args::cols, "of the matrix").required(),
+             field("offset", &Args::offset, "last diagonal"),
+             field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -287,10 +286,10 @@ struct TriuIndices {
       "Ids, counted from 0, of the upper triangle: one row of row ids, one of column ids.";
   static constexpr std::string_view example = "rille.triu_indices(2, 2)";
   static constexpr auto fields =
-      std::tuple{field("rows", &Args::rows, "of the matrix").required(),
-                 field("cols", &Args::cols, "of the matrix").required(),
-                 field("offset", &Args::offset, "first diagonal"),
-                 field("device", &Args::device, "default: the default device")};
+      Fields{field("rows", &Args::rows, "of the matrix").required(),
+             field("cols", &Args::cols, "of the matrix").required(),
+             field("offset", &Args::offset, "first diagonal"),
+             field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);

@@ -26,7 +26,7 @@ struct CrossEntropy {
       "every target is ignored the loss is 0.";
   static constexpr std::string_view example =
       "rille.cross_entropy(rille.tensor{{1, 2, 3}}, rille.tensor({0}, { dtype = 'i64' }))";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "[classes], [n, classes] or [n, classes, ...]"),
       field("target", &Args::target,
             "ids from 0 without the dim of classes, or probabilities like x"),
@@ -56,13 +56,13 @@ struct CrossEntropyRows {
   static constexpr std::string_view name = "cross_entropy_rows";
   static constexpr std::string_view doc = "Cross-entropy of a matrix of logits against class ids.";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[n, classes]").saved(),
-                 field("target", &Args::target, "[n], i64").saved(),
-                 field("weight", &Args::weight, "of each class").saved(),
-                 field("ignore", &Args::ignore, "target id to leave out"),
-                 field("label_smoothing", &Args::label_smoothing, "share spread over all classes"),
-                 field("reduction", &Args::reduction, "what becomes of the single losses"),
-                 field("dtype", &Args::dtype, "of the result")};
+      Fields{field("x", &Args::x, "[n, classes]").saved(),
+             field("target", &Args::target, "[n], i64").saved(),
+             field("weight", &Args::weight, "of each class").saved(),
+             field("ignore", &Args::ignore, "target id to leave out"),
+             field("label_smoothing", &Args::label_smoothing, "share spread over all classes"),
+             field("reduction", &Args::reduction, "what becomes of the single losses"),
+             field("dtype", &Args::dtype, "of the result")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* saved);
@@ -82,13 +82,13 @@ struct CrossEntropyGrad {
   static constexpr std::string_view name = "cross_entropy_grad";
   static constexpr std::string_view doc = "The gradient of cross_entropy_rows.";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[n, classes]"),
-                 field("target", &Args::target, "[n], i64"),
-                 field("lse", &Args::lse, "logsumexp of each row"),
-                 field("scale", &Args::scale, "of each row, or of all"),
-                 field("weight", &Args::weight, "of each class"),
-                 field("ignore", &Args::ignore, "target id to leave out"),
-                 field("label_smoothing", &Args::label_smoothing, "share spread over all classes")};
+      Fields{field("x", &Args::x, "[n, classes]"),
+             field("target", &Args::target, "[n], i64"),
+             field("lse", &Args::lse, "logsumexp of each row"),
+             field("scale", &Args::scale, "of each row, or of all"),
+             field("weight", &Args::weight, "of each class"),
+             field("ignore", &Args::ignore, "target id to leave out"),
+             field("label_smoothing", &Args::label_smoothing, "share spread over all classes")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& dx);

@@ -19,7 +19,7 @@ struct CtcLoss {
   static constexpr std::string_view example =
       "rille.ctc_loss(rille.log_softmax(rille.ones(5, 1, 3), -1), rille.tensor({{1, 2}}, { dtype = "
       "'i64' }), rille.tensor({5}, { dtype = 'i64' }), rille.tensor({2}, { dtype = 'i64' }))";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "log-probabilities, [time, n, classes] or [time, classes]"),
       field("target", &Args::target, "ids from 0: [n, labels], or all labels one after another"),
       field("input_lengths", &Args::input_lengths, "[n], steps of time of each sequence"),
@@ -44,11 +44,11 @@ struct CtcLosses {
   static constexpr std::string_view name = "ctc_losses";
   static constexpr std::string_view doc = "The loss of each sequence of ctc_loss.";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[time, n, classes], f32 or f64").saved(),
-                 field("target", &Args::target, "[n, labels], i64").saved(),
-                 field("input_lengths", &Args::input_lengths, "[n], i64").saved(),
-                 field("target_lengths", &Args::target_lengths, "[n], i64").saved(),
-                 field("blank", &Args::blank, "id of the blank")};
+      Fields{field("x", &Args::x, "[time, n, classes], f32 or f64").saved(),
+             field("target", &Args::target, "[n, labels], i64").saved(),
+             field("input_lengths", &Args::input_lengths, "[n], i64").saved(),
+             field("target_lengths", &Args::target_lengths, "[n], i64").saved(),
+             field("blank", &Args::blank, "id of the blank")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* saved);
@@ -65,15 +65,14 @@ struct CtcLossGrad {
   };
   static constexpr std::string_view name = "ctc_loss_grad";
   static constexpr std::string_view doc = "The gradient of ctc_losses.";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[time, n, classes]"),
-                 field("target", &Args::target, "[n, labels], i64"),
-                 field("input_lengths", &Args::input_lengths, "[n], i64"),
-                 field("target_lengths", &Args::target_lengths, "[n], i64"),
-                 field("dloss", &Args::dloss, "[n]"),
-                 field("loss", &Args::loss, "what ctc_losses gave"),
-                 field("alpha", &Args::alpha, "what it kept"),
-                 field("blank", &Args::blank, "id of the blank")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "[time, n, classes]"),
+                                        field("target", &Args::target, "[n, labels], i64"),
+                                        field("input_lengths", &Args::input_lengths, "[n], i64"),
+                                        field("target_lengths", &Args::target_lengths, "[n], i64"),
+                                        field("dloss", &Args::dloss, "[n]"),
+                                        field("loss", &Args::loss, "what ctc_losses gave"),
+                                        field("alpha", &Args::alpha, "what it kept"),
+                                        field("blank", &Args::blank, "id of the blank")};
   static constexpr bool method = false;
   static Meta infer(const Args& a) { return meta_of(a.x.shape(), a.x.dtype(), a.x); }
   static void cpu(const Args& a, Tensor& dx);

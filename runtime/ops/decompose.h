@@ -22,7 +22,7 @@ struct Qr {
       "q, 'r' no q.";
   static constexpr std::string_view example = "rille.qr(rille.tensor{{3, 1}, {4, 2}})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[..., m, n]"), field("mode", &Args::mode, "how much of q")};
+      Fields{field("x", &Args::x, "[..., m, n]"), field("mode", &Args::mode, "how much of q")};
   static constexpr std::array<std::string_view, 2> result_names{"q", "r"};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool saves_output = true;
@@ -53,8 +53,8 @@ struct Eigh {
       "symmetric part is taken, or one half where UPLO names it.";
   static constexpr std::string_view example = "rille.eigh(rille.tensor{{2, 1}, {1, 2}})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[..., n, n]"),
-                 field("UPLO", &Args::half, "'L' or 'U' reads that half only")};
+      Fields{field("x", &Args::x, "[..., n, n]"),
+             field("UPLO", &Args::half, "'L' or 'U' reads that half only")};
   static constexpr std::array<std::string_view, 2> result_names{"values", "vectors"};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool saves_output = true;
@@ -73,8 +73,8 @@ struct Eigvalsh {
   static constexpr std::string_view doc = "The ascending eigenvalues of symmetric matrices.";
   static constexpr std::string_view example = "rille.eigvalsh(rille.tensor{{2, 1}, {1, 2}})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[..., n, n]").saved(),
-                 field("UPLO", &Args::half, "'L' or 'U' reads that half only")};
+      Fields{field("x", &Args::x, "[..., n, n]").saved(),
+             field("UPLO", &Args::half, "'L' or 'U' reads that half only")};
   static constexpr Autocast autocast = Autocast::f32;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -95,8 +95,8 @@ struct Svd {
       "u, descending s and vh with u diag(s) vh = x; u's columns and vh's rows are orthonormal.";
   static constexpr std::string_view example = "rille.svd(rille.tensor{{3, 0}, {0, 4}})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[..., m, n]"),
-                 field("full_matrices", &Args::full_matrices, "square u and vh")};
+      Fields{field("x", &Args::x, "[..., m, n]"),
+             field("full_matrices", &Args::full_matrices, "square u and vh")};
   static constexpr std::array<std::string_view, 3> result_names{"u", "s", "vh"};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool saves_output = true;
@@ -113,7 +113,7 @@ struct Svdvals {
   static constexpr std::string_view name = "svdvals";
   static constexpr std::string_view doc = "The descending singular values of matrices.";
   static constexpr std::string_view example = "rille.svdvals(rille.tensor{{3, 0}, {0, 4}})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[..., m, n]").saved()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "[..., m, n]").saved()};
   static constexpr Autocast autocast = Autocast::f32;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -132,7 +132,7 @@ struct Pinverse {
   static constexpr std::string_view name = "pinverse";
   static constexpr std::string_view doc = "The pseudo-inverse of Moore and Penrose.";
   static constexpr std::string_view example = "rille.pinverse(rille.ones(3, 2))";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "[..., m, n]").saved(),
       field("rcond", &Args::rcond, "singular values up to this times the largest count as 0")};
   static constexpr Autocast autocast = Autocast::f32;
@@ -153,9 +153,9 @@ struct Lstsq {
   static constexpr std::string_view example =
       "rille.lstsq(rille.tensor{{1, 0}, {1, 1}, {1, 2}}, rille.tensor{{1}, {3}, {5}})";
   static constexpr auto fields =
-      std::tuple{field("a", &Args::a, "[..., m, n]"), field("b", &Args::b, "[..., m, k]"),
-                 field("rcond", &Args::rcond,
-                       "as in pinverse; default: the dtype's eps times the larger size")};
+      Fields{field("a", &Args::a, "[..., m, n]"), field("b", &Args::b, "[..., m, k]"),
+             field("rcond", &Args::rcond,
+                   "as in pinverse; default: the dtype's eps times the larger size")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -171,9 +171,9 @@ struct MatrixRank {
       "The number of singular values above the larger of atol and rtol times the largest.";
   static constexpr std::string_view example = "rille.matrix_rank(rille.ones(3, 2))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[..., m, n]"), field("atol", &Args::atol, "default: 0"),
-                 field("rtol", &Args::rtol,
-                       "default: the dtype's eps times the larger size, 0 where atol is given")};
+      Fields{field("x", &Args::x, "[..., m, n]"), field("atol", &Args::atol, "default: 0"),
+             field("rtol", &Args::rtol,
+                   "default: the dtype's eps times the larger size, 0 where atol is given")};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool differentiable = false;
   static Tensor compose(const Args& a);

@@ -14,9 +14,9 @@ struct DropoutOp {
   };
   static constexpr bool in_place = true;
   static constexpr auto fields_of(std::string_view x, std::string_view p = "probability of 0") {
-    return std::tuple{field("x", &Args::x, x), field("p", &Args::p, p),
-                      field("training", &Args::training, "false: x as it is"),
-                      field("draw", &Args::draw, "numbers")};
+    return Fields{field("x", &Args::x, x), field("p", &Args::p, p),
+                  field("training", &Args::training, "false: x as it is"),
+                  field("draw", &Args::draw, "numbers")};
   }
 };
 
@@ -39,8 +39,8 @@ struct DropoutDrawn {
   static constexpr std::string_view name = "dropout_drawn";
   static constexpr std::string_view doc = "0 with probability p in each place, else x / (1 - p).";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "a float tensor"), field("p", &Args::p, "probability of 0"),
-                 field("draw", &Args::draw, "numbers")};
+      Fields{field("x", &Args::x, "a float tensor"), field("p", &Args::p, "probability of 0"),
+             field("draw", &Args::draw, "numbers")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);

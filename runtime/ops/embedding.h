@@ -20,13 +20,13 @@ struct Embedding {
   static constexpr std::string_view example =
       "rille.embedding(rille.tensor({0, 2}, { dtype = 'i64' }), rille.ones(3, 4))";
   static constexpr auto fields =
-      std::tuple{field("ids", &Args::ids, "ids from 0, of any shape").saved(),
-                 field("weight", &Args::weight, "[count, width]"),
-                 field("padding", &Args::padding, "id whose row takes no gradient"),
-                 field("max_norm", &Args::max_norm, "longest a row may be"),
-                 field("norm", &Args::norm, "the p of max_norm"),
-                 field("scale_by_frequency", &Args::scale_by_frequency,
-                       "divide gradients by how often an id occurs")};
+      Fields{field("ids", &Args::ids, "ids from 0, of any shape").saved(),
+             field("weight", &Args::weight, "[count, width]"),
+             field("padding", &Args::padding, "id whose row takes no gradient"),
+             field("max_norm", &Args::max_norm, "longest a row may be"),
+             field("norm", &Args::norm, "the p of max_norm"),
+             field("scale_by_frequency", &Args::scale_by_frequency,
+                   "divide gradients by how often an id occurs")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -45,7 +45,7 @@ struct EmbeddingGrad {
   };
   static constexpr std::string_view name = "embedding_grad";
   static constexpr std::string_view doc = "The gradient of embedding.";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("dy", &Args::dy, "gradient of the result"), field("ids", &Args::ids, "ids from 0"),
       field("count", &Args::count, "rows of the table"),
       field("padding", &Args::padding, "id to leave out"),
@@ -77,19 +77,19 @@ struct EmbeddingBag {
   static constexpr std::string_view example =
       "rille.embedding_bag(rille.tensor({{0, 2}}, { dtype = 'i64' }), rille.ones(3, 4))";
   static constexpr auto fields =
-      std::tuple{field("ids", &Args::ids, "ids from 0: [bags, n], or [n] with offsets"),
-                 field("weight", &Args::weight, "[count, width]"),
-                 field("offsets", &Args::offsets, "[bags], where each begins, from 0"),
-                 field("mode", &Args::mode, "what becomes of the rows of a bag"),
-                 field("per_sample_weights", &Args::per_sample_weights,
-                       "like ids: factors of the rows of a sum"),
-                 field("padding", &Args::padding, "id that no bag counts"),
-                 field("max_norm", &Args::max_norm, "longest a row may be"),
-                 field("norm", &Args::norm, "the p of max_norm"),
-                 field("scale_by_frequency", &Args::scale_by_frequency,
-                       "divide gradients by how often an id occurs"),
-                 field("include_last_offset", &Args::include_last_offset,
-                       "the last offset is where the last bag ends")};
+      Fields{field("ids", &Args::ids, "ids from 0: [bags, n], or [n] with offsets"),
+             field("weight", &Args::weight, "[count, width]"),
+             field("offsets", &Args::offsets, "[bags], where each begins, from 0"),
+             field("mode", &Args::mode, "what becomes of the rows of a bag"),
+             field("per_sample_weights", &Args::per_sample_weights,
+                   "like ids: factors of the rows of a sum"),
+             field("padding", &Args::padding, "id that no bag counts"),
+             field("max_norm", &Args::max_norm, "longest a row may be"),
+             field("norm", &Args::norm, "the p of max_norm"),
+             field("scale_by_frequency", &Args::scale_by_frequency,
+                   "divide gradients by how often an id occurs"),
+             field("include_last_offset", &Args::include_last_offset,
+                   "the last offset is where the last bag ends")};
   static constexpr bool method = false;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);

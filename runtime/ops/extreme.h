@@ -48,8 +48,8 @@ struct DimPick {
   using Out = Picked;
   static constexpr auto result_names = kPickedNames;
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim"),
-                 field("keepdim", &Args::keepdim, "keep it with size 1")};
+      Fields{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim"),
+             field("keepdim", &Args::keepdim, "keep it with size 1")};
   static std::array<Meta, 2> infer(const Args& a) {
     return picked_meta(a.x, one_each(a.x, a.dim, a.keepdim, O::what));
   }
@@ -74,9 +74,9 @@ struct MaybeDimPick {
   using Args = MaybeDim;
   using Out = std::vector<Tensor>;
   static constexpr auto fields =
-      std::tuple{field("x", &MaybeDim::x, "any tensor"),
-                 field("dim", &MaybeDim::dim, "default: all of x, and values only"),
-                 field("keepdim", &MaybeDim::keepdim, "keep the dim with size 1")};
+      Fields{field("x", &MaybeDim::x, "any tensor"),
+             field("dim", &MaybeDim::dim, "default: all of x, and values only"),
+             field("keepdim", &MaybeDim::keepdim, "keep the dim with size 1")};
   static constexpr auto result_names = kPickedNames;
   static void samples(SampleList& s) {
     add_sample<O>(s, {.x = grid({3, 4}, -1.3, 2.1)});
@@ -150,7 +150,7 @@ struct ArgReduction {
     bool keepdim = false;
   };
   static constexpr bool differentiable = false;
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "default: all of x, as one row"),
       field("keepdim", &Args::keepdim, "keep reduced dims with size 1")};
   static Meta infer(const Args& a);
@@ -187,8 +187,8 @@ struct Aminmax {
       "The smallest and the largest element, of all or along a dim.";
   static constexpr std::string_view example = "rille.aminmax(rille.tensor{1, 5, 2})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "default: all"),
-                 field("keepdim", &Args::keepdim, "keep reduced dims with size 1")};
+      Fields{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "default: all"),
+             field("keepdim", &Args::keepdim, "keep reduced dims with size 1")};
   static constexpr std::array<std::string_view, 2> result_names{"min", "max"};
   static Out compose(const Args& a);
   static void samples(SampleList& s);

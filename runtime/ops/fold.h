@@ -17,11 +17,11 @@ struct Unfold2d {
       "F.unfold.";
   static constexpr std::string_view example = "rille.unfold2d(rille.ones(1, 2, 4, 4), 2)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[n, c, h, w] or [c, h, w]"),
-                 field("kernel_size", &Args::kernel_size, "of a window").required(),
-                 field("dilation", &Args::dilation, "from element to element of a window"),
-                 field("padding", &Args::padding, "zeros around the image"),
-                 field("stride", &Args::stride, "from window to window")};
+      Fields{field("x", &Args::x, "[n, c, h, w] or [c, h, w]"),
+             field("kernel_size", &Args::kernel_size, "of a window").required(),
+             field("dilation", &Args::dilation, "from element to element of a window"),
+             field("padding", &Args::padding, "zeros around the image"),
+             field("stride", &Args::stride, "from window to window")};
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Unfold2d>& b);
@@ -39,12 +39,12 @@ struct Fold2d {
       "Images from columns of windows, added where they overlap: the reverse way of unfold2d.";
   static constexpr std::string_view example = "rille.fold2d(rille.ones(1, 4, 9), {4, 4}, 2)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[n, c kh kw, windows] or without n"),
-                 field("output_size", &Args::output_size, "height and width").required(),
-                 field("kernel_size", &Args::kernel_size, "of a window").required(),
-                 field("dilation", &Args::dilation, "from element to element of a window"),
-                 field("padding", &Args::padding, "zeros around the image"),
-                 field("stride", &Args::stride, "from window to window")};
+      Fields{field("x", &Args::x, "[n, c kh kw, windows] or without n"),
+             field("output_size", &Args::output_size, "height and width").required(),
+             field("kernel_size", &Args::kernel_size, "of a window").required(),
+             field("dilation", &Args::dilation, "from element to element of a window"),
+             field("padding", &Args::padding, "zeros around the image"),
+             field("stride", &Args::stride, "from window to window")};
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<Fold2d>& b);

@@ -17,9 +17,9 @@ struct IndexSelect {
   static constexpr std::string_view example =
       "rille.index_select(rille.ones(4, 2), 1, rille.tensor({3, 0}, { dtype = 'i64' }))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("dim", &Args::dim, "the dim to pick from").required(),
-                 field("index", &Args::index, "ids from 0, one dim").saved()};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("dim", &Args::dim, "the dim to pick from").required(),
+             field("index", &Args::index, "ids from 0, one dim").saved()};
   static constexpr bool narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -38,11 +38,11 @@ struct Gather {
       "For each position of index, the element of x there, but at that id along dim.";
   static constexpr std::string_view example =
       "rille.gather(rille.ones(2, 3), 2, rille.zeros(2, 1, { dtype = 'i64' }))";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"),
-      field("dim", &Args::dim, "the dim that ids address").required(),
-      field("index", &Args::index, "ids from 0; as many dims as x, no larger but along dim")
-          .saved()};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"),
+             field("dim", &Args::dim, "the dim that ids address").required(),
+             field("index", &Args::index, "ids from 0; as many dims as x, no larger but along dim")
+                 .saved()};
   static constexpr bool narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -61,8 +61,8 @@ struct TakeAlong {
   static constexpr std::string_view example =
       "rille.take_along(rille.ones(2, 3), rille.zeros(2, 1, { dtype = 'i64' }), 2)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("index", &Args::index, "ids from 0"),
-                 field("dim", &Args::dim, "the dim that ids address; default: x is flattened")};
+      Fields{field("x", &Args::x, "any tensor"), field("index", &Args::index, "ids from 0"),
+             field("dim", &Args::dim, "the dim that ids address; default: x is flattened")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -76,8 +76,8 @@ struct Take {
   static constexpr std::string_view example =
       "rille.take(rille.ones(2, 3), rille.tensor({5, -1}, { dtype = 'i64' }))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("index", &Args::index, "ids from 0; negative ones count from the end")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("index", &Args::index, "ids from 0; negative ones count from the end")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -95,7 +95,7 @@ struct Index {
       "takes the place of those dims (the front, where the dims are not neighbours).";
   static constexpr std::string_view example =
       "rille.index(rille.ones(4, 2), { rille.tensor({3, 0}, { dtype = 'i64' }) })";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"),
       field("indices", &Args::indices, "ids from 0, negative ones from the end, or bool masks")
           .required(),
@@ -113,9 +113,9 @@ struct IndexIds {
   };
   static constexpr std::string_view name = "index_ids";
   static constexpr std::string_view doc = "index by ids only.";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"), field("indices", &Args::indices, "ids").saved(),
-      field("dims", &Args::dims, "the dim that each stands for")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"), field("indices", &Args::indices, "ids").saved(),
+             field("dims", &Args::dims, "the dim that each stands for")};
   static constexpr bool method = false, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -131,9 +131,8 @@ struct MaskedSelect {
   static constexpr std::string_view doc = "The elements of x where mask is true, as one row.";
   static constexpr std::string_view example =
       "rille.masked_select(rille.ones(3), rille.ones(3, { dtype = 'bool' }))";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("mask", &Args::mask, "bool; the two are broadcast")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor"),
+                                        field("mask", &Args::mask, "bool; the two are broadcast")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -148,7 +147,7 @@ struct Argwhere {
   static constexpr std::string_view doc =
       "The positions of what is not zero, one a row, counted from 0.";
   static constexpr std::string_view example = "rille.argwhere(rille.eye(2))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool dynamic = true, differentiable = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -166,8 +165,8 @@ struct Nonzero {
       "The positions of what is not zero, counted from 0: one a row, or with as_tuple a list for "
       "each dim.";
   static constexpr std::string_view example = "rille.nonzero(rille.eye(2))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("as_tuple", &Args::as_tuple, "one result a dim")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor"),
+                                        field("as_tuple", &Args::as_tuple, "one result a dim")};
   static constexpr bool differentiable = false;
   static std::vector<Tensor> compose(const Args& a);
   static void samples(SampleList& s);
@@ -183,8 +182,8 @@ struct OneHot {
   static constexpr std::string_view example =
       "rille.one_hot(rille.tensor({0, 2}, { dtype = 'i64' }), 3)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "ids from 0"),
-                 field("classes", &Args::classes, "-1: one more than the largest id")};
+      Fields{field("x", &Args::x, "ids from 0"),
+             field("classes", &Args::classes, "-1: one more than the largest id")};
   static constexpr bool differentiable = false;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);

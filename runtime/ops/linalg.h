@@ -13,7 +13,7 @@ struct SolveMatrix {
   static constexpr std::string_view name = "solve_matrix";
   static constexpr std::string_view doc = "x with a x = b, for batches of one shape.";
   static constexpr auto fields =
-      std::tuple{field("a", &Args::a, "[..., n, n]").saved(), field("b", &Args::b, "[..., n, m]")};
+      Fields{field("a", &Args::a, "[..., n, n]").saved(), field("b", &Args::b, "[..., n, m]")};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool method = false, saves_output = true;
   static Meta infer(const Args& a);
@@ -31,9 +31,9 @@ struct Solve {
   static constexpr std::string_view doc =
       "x with a x = b, or x a = b where left is false; b may be a vector.";
   static constexpr std::string_view example = "rille.solve(rille.eye(2) * 2, rille.ones(2))";
-  static constexpr auto fields = std::tuple{field("a", &Args::a, "[..., n, n]"),
-                                            field("b", &Args::b, "[..., n, m] or [..., n]"),
-                                            field("left", &Args::left, "on which side a stands")};
+  static constexpr auto fields =
+      Fields{field("a", &Args::a, "[..., n, n]"), field("b", &Args::b, "[..., n, m] or [..., n]"),
+             field("left", &Args::left, "on which side a stands")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -47,7 +47,7 @@ struct Inverse {
   static constexpr std::string_view doc =
       "The inverse of square matrices; solve is better where one is only multiplied by.";
   static constexpr std::string_view example = "rille.inverse(rille.tensor{{2, 0}, {0, 4}})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[..., n, n]")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "[..., n, n]")};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool saves_output = true;
   static Meta infer(const Args& a);
@@ -66,7 +66,7 @@ struct Det {
   static constexpr std::string_view name = "det";
   static constexpr std::string_view doc = "The determinants of square matrices.";
   static constexpr std::string_view example = "rille.det(rille.tensor{{2, 1}, {0, 4}})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[..., n, n]").saved()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "[..., n, n]").saved()};
   static constexpr Autocast autocast = Autocast::f32;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -82,7 +82,7 @@ struct Cofactor {
   static constexpr std::string_view name = "cofactor";
   static constexpr std::string_view doc =
       "The cofactors of square matrices: det(x) times the transposed inverse where there is one.";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[..., n, n]")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "[..., n, n]")};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool method = false;
   static Meta infer(const Args& a);
@@ -102,7 +102,7 @@ struct SlogDet {
   static constexpr std::string_view doc =
       "The signs of determinants and the logarithms of their absolute values.";
   static constexpr std::string_view example = "rille.slogdet(rille.tensor{{2, 1}, {0, 4}})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[..., n, n]").saved()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "[..., n, n]").saved()};
   static constexpr std::array<std::string_view, 2> result_names{"sign", "logabsdet"};
   static constexpr Autocast autocast = Autocast::f32;
   static std::array<Meta, 2> infer(const Args& a);
@@ -119,7 +119,7 @@ struct LogDet {
   static constexpr std::string_view doc =
       "The logarithms of determinants: -inf where one is 0, nan where it is negative.";
   static constexpr std::string_view example = "rille.logdet(rille.tensor{{2, 1}, {0, 4}})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[..., n, n]")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "[..., n, n]")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -137,9 +137,8 @@ struct Cholesky {
   static constexpr std::string_view doc =
       "The lower triangle L with L L^T = x, or its transpose; of x the symmetric part is taken.";
   static constexpr std::string_view example = "rille.cholesky(rille.tensor{{4, 2}, {2, 5}})";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[..., n, n], positive definite"),
-                 field("upper", &Args::upper, "the transpose of L instead")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "[..., n, n], positive definite"),
+                                        field("upper", &Args::upper, "the transpose of L instead")};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool saves_output = true;
   static Meta infer(const Args& a);
@@ -158,9 +157,9 @@ struct SolveTriangle {
   static constexpr std::string_view doc =
       "x with a x = b for triangles a, for batches of one shape.";
   static constexpr auto fields =
-      std::tuple{field("a", &Args::a, "[..., n, n]").saved(), field("b", &Args::b, "[..., n, m]"),
-                 field("upper", &Args::upper, "which part of a is read"),
-                 field("unit", &Args::unit, "the diagonal counts as ones")};
+      Fields{field("a", &Args::a, "[..., n, n]").saved(), field("b", &Args::b, "[..., n, m]"),
+             field("upper", &Args::upper, "which part of a is read"),
+             field("unit", &Args::unit, "the diagonal counts as ones")};
   static constexpr Autocast autocast = Autocast::f32;
   static constexpr bool method = false, saves_output = true;
   static Meta infer(const Args& a);
@@ -180,10 +179,10 @@ struct SolveTriangular {
   static constexpr std::string_view example =
       "rille.solve_triangular(rille.eye(2), rille.ones(2, 1), { upper = true })";
   static constexpr auto fields =
-      std::tuple{field("a", &Args::a, "[..., n, n]"), field("b", &Args::b, "[..., n, m]"),
-                 field("upper", &Args::upper, "which triangle a is").required(),
-                 field("left", &Args::left, "on which side a stands"),
-                 field("unitriangular", &Args::unitriangular, "the diagonal counts as ones")};
+      Fields{field("a", &Args::a, "[..., n, n]"), field("b", &Args::b, "[..., n, m]"),
+             field("upper", &Args::upper, "which triangle a is").required(),
+             field("left", &Args::left, "on which side a stands"),
+             field("unitriangular", &Args::unitriangular, "the diagonal counts as ones")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -200,10 +199,10 @@ struct TriangularSolve {
   static constexpr std::string_view example =
       "rille.triangular_solve(rille.ones(2, 1), rille.eye(2))";
   static constexpr auto fields =
-      std::tuple{field("b", &Args::b, "[..., n, m]"), field("a", &Args::a, "[..., n, n]"),
-                 field("upper", &Args::upper, "which triangle a is"),
-                 field("transpose", &Args::transpose, "solve with the transpose of a"),
-                 field("unitriangular", &Args::unitriangular, "the diagonal counts as ones")};
+      Fields{field("b", &Args::b, "[..., n, m]"), field("a", &Args::a, "[..., n, n]"),
+             field("upper", &Args::upper, "which triangle a is"),
+             field("transpose", &Args::transpose, "solve with the transpose of a"),
+             field("unitriangular", &Args::unitriangular, "the diagonal counts as ones")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -219,8 +218,8 @@ struct CholeskySolve {
   static constexpr std::string_view example =
       "rille.cholesky_solve(rille.ones(2, 1), rille.eye(2) * 2)";
   static constexpr auto fields =
-      std::tuple{field("b", &Args::b, "[..., n, m]"), field("l", &Args::l, "[..., n, n]"),
-                 field("upper", &Args::upper, "l is the upper triangle")};
+      Fields{field("b", &Args::b, "[..., n, m]"), field("l", &Args::l, "[..., n, n]"),
+             field("upper", &Args::upper, "l is the upper triangle")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -234,8 +233,8 @@ struct CholeskyInverse {
   static constexpr std::string_view name = "cholesky_inverse";
   static constexpr std::string_view doc = "The inverse of l l^T, where l is what cholesky gives.";
   static constexpr std::string_view example = "rille.cholesky_inverse(rille.eye(2) * 2)";
-  static constexpr auto fields = std::tuple{
-      field("l", &Args::l, "[..., n, n]"), field("upper", &Args::upper, "l is the upper triangle")};
+  static constexpr auto fields = Fields{field("l", &Args::l, "[..., n, n]"),
+                                        field("upper", &Args::upper, "l is the upper triangle")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);

@@ -14,8 +14,8 @@ struct ElementLoss {
     LossReduction reduction = LossReduction::mean;
   };
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"), field("target", &Args::target, "like x"),
-                 field("reduction", &Args::reduction, "what becomes of the single losses")};
+      Fields{field("x", &Args::x, "any float tensor"), field("target", &Args::target, "like x"),
+             field("reduction", &Args::reduction, "what becomes of the single losses")};
   static constexpr Autocast autocast = Autocast::f32;
 };
 
@@ -49,9 +49,9 @@ struct SmoothL1Loss {
   static constexpr std::string_view example =
       "rille.smooth_l1_loss(rille.tensor{0.2, 0.5}, rille.tensor{0, 1})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"), field("target", &Args::target, "like x"),
-                 field("reduction", &Args::reduction, "what becomes of the single losses"),
-                 field("beta", &Args::beta, "where the line begins; 0 is l1_loss")};
+      Fields{field("x", &Args::x, "any float tensor"), field("target", &Args::target, "like x"),
+             field("reduction", &Args::reduction, "what becomes of the single losses"),
+             field("beta", &Args::beta, "where the line begins; 0 is l1_loss")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -69,9 +69,9 @@ struct HuberLoss {
   static constexpr std::string_view example =
       "rille.huber_loss(rille.tensor{0.2, 0.5}, rille.tensor{0, 1})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"), field("target", &Args::target, "like x"),
-                 field("reduction", &Args::reduction, "what becomes of the single losses"),
-                 field("delta", &Args::delta, "where the line begins")};
+      Fields{field("x", &Args::x, "any float tensor"), field("target", &Args::target, "like x"),
+             field("reduction", &Args::reduction, "what becomes of the single losses"),
+             field("delta", &Args::delta, "where the line begins")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -89,7 +89,7 @@ struct BceLoss {
       "below -100.";
   static constexpr std::string_view example =
       "rille.bce_loss(rille.tensor{0.2, 0.5}, rille.tensor{0, 1})";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "probabilities"), field("target", &Args::target, "like x, from 0 to 1"),
       field("weight", &Args::weight, "of each element; broadcasts to x"),
       field("reduction", &Args::reduction, "what becomes of the single losses")};
@@ -105,8 +105,8 @@ struct BceElements {
   };
   static constexpr std::string_view name = "bce_elements";
   static constexpr std::string_view doc = "Binary cross-entropy of each probability.";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "probabilities").saved(),
-                                            field("target", &Args::target, "like x").saved()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "probabilities").saved(),
+                                        field("target", &Args::target, "like x").saved()};
   static constexpr bool method = false;
   static Meta infer(const Args& a) { return meta_of(a.x.shape(), a.x.dtype(), a.x); }
   static void cpu(const Args& a, Tensor& y);
@@ -125,11 +125,11 @@ struct BceWithLogitsLoss {
   static constexpr std::string_view doc = "bce_loss of sigmoid(x), exact for large logits too.";
   static constexpr std::string_view example =
       "rille.bce_with_logits_loss(rille.tensor{-2, 3}, rille.tensor{0, 1})";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "logits"), field("target", &Args::target, "like x, from 0 to 1"),
-      field("weight", &Args::weight, "of each element; broadcasts to x"),
-      field("reduction", &Args::reduction, "what becomes of the single losses"),
-      field("pos_weight", &Args::pos_weight, "of the targets that are 1; broadcasts to x")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "logits"), field("target", &Args::target, "like x, from 0 to 1"),
+             field("weight", &Args::weight, "of each element; broadcasts to x"),
+             field("reduction", &Args::reduction, "what becomes of the single losses"),
+             field("pos_weight", &Args::pos_weight, "of the targets that are 1; broadcasts to x")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -151,11 +151,11 @@ struct NllLoss {
       "rille.nll_loss(rille.log_softmax(rille.tensor{{1, 2, 3}}, 2), rille.tensor({0}, { dtype = "
       "'i64' }))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[classes], [n, classes] or [n, classes, ...]"),
-                 field("target", &Args::target, "ids from 0 without the dim of classes"),
-                 field("weight", &Args::weight, "of each class"),
-                 field("ignore", &Args::ignore, "target id to leave out"),
-                 field("reduction", &Args::reduction, "what becomes of the single losses")};
+      Fields{field("x", &Args::x, "[classes], [n, classes] or [n, classes, ...]"),
+             field("target", &Args::target, "ids from 0 without the dim of classes"),
+             field("weight", &Args::weight, "of each class"),
+             field("ignore", &Args::ignore, "target id to leave out"),
+             field("reduction", &Args::reduction, "what becomes of the single losses")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -177,10 +177,10 @@ struct KlDiv {
   static constexpr std::string_view example =
       "rille.kl_div(rille.tensor{0.5, 0.5}:log(), rille.tensor{0.2, 0.8}, { reduction = 'sum' })";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "log-probabilities"),
-                 field("target", &Args::target, "probabilities like x"),
-                 field("reduction", &Args::reduction, "'batchmean' divides the sum by dim 1"),
-                 field("log_target", &Args::log_target, "the target is log-probabilities, too")};
+      Fields{field("x", &Args::x, "log-probabilities"),
+             field("target", &Args::target, "probabilities like x"),
+             field("reduction", &Args::reduction, "'batchmean' divides the sum by dim 1"),
+             field("log_target", &Args::log_target, "the target is log-probabilities, too")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -200,12 +200,12 @@ struct PoissonNllLoss {
   static constexpr std::string_view example =
       "rille.poisson_nll_loss(rille.tensor{0.2, 0.5}, rille.tensor{0, 1})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"),
-                 field("target", &Args::target, "like x"),
-                 field("log_input", &Args::log_input, "x is the logarithm of the rate"),
-                 field("full", &Args::full, "adds Stirling's approximation of log(target!)"),
-                 field("eps", &Args::eps, "keeps log(0) away"),
-                 field("reduction", &Args::reduction, "what becomes of the single losses")};
+      Fields{field("x", &Args::x, "any float tensor"),
+             field("target", &Args::target, "like x"),
+             field("log_input", &Args::log_input, "x is the logarithm of the rate"),
+             field("full", &Args::full, "adds Stirling's approximation of log(target!)"),
+             field("eps", &Args::eps, "keeps log(0) away"),
+             field("reduction", &Args::reduction, "what becomes of the single losses")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -222,7 +222,7 @@ struct GaussianNllLoss {
   static constexpr std::string_view doc = "(log(var) + (x - target)^2 / var) / 2.";
   static constexpr std::string_view example =
       "rille.gaussian_nll_loss(rille.tensor{0.2, 0.5}, rille.tensor{0, 1}, rille.ones(2))";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any float tensor"),
       field("target", &Args::target, "broadcasts to x"),
       field("var", &Args::var, "like x, or without its last dim, or that of size 1").number(),

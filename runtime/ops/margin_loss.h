@@ -16,10 +16,10 @@ struct HingeEmbeddingLoss {
       "x where the target is 1, max(0, margin - x) where it is -1.";
   static constexpr std::string_view example =
       "rille.hinge_embedding_loss(rille.tensor{0.2, 0.5}, rille.tensor{-1, 1})";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "distances"), field("target", &Args::target, "like x: 1 or -1"),
-      field("margin", &Args::margin, "distance that is far enough"),
-      field("reduction", &Args::reduction, "what becomes of the single losses")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "distances"), field("target", &Args::target, "like x: 1 or -1"),
+             field("margin", &Args::margin, "distance that is far enough"),
+             field("reduction", &Args::reduction, "what becomes of the single losses")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -37,10 +37,10 @@ struct MarginRankingLoss {
   static constexpr std::string_view example =
       "rille.margin_ranking_loss(rille.ones(2), rille.zeros(2), rille.tensor{-1, 1})";
   static constexpr auto fields =
-      std::tuple{field("x1", &Args::x1, "any float tensor"), field("x2", &Args::x2, "like x1"),
-                 field("target", &Args::target, "like x1: 1 or -1"),
-                 field("margin", &Args::margin, "by how much to rank higher"),
-                 field("reduction", &Args::reduction, "what becomes of the single losses")};
+      Fields{field("x1", &Args::x1, "any float tensor"), field("x2", &Args::x2, "like x1"),
+             field("target", &Args::target, "like x1: 1 or -1"),
+             field("margin", &Args::margin, "by how much to rank higher"),
+             field("reduction", &Args::reduction, "what becomes of the single losses")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -60,7 +60,7 @@ struct TripletMarginLoss {
       "max(0, margin + |anchor - positive| - |anchor - negative|), norms over the last dim.";
   static constexpr std::string_view example =
       "rille.triplet_margin_loss(rille.tensor{{1, 2}}, rille.tensor{{2, 1}}, rille.ones(1, 2))";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("anchor", &Args::anchor, "[..., width]"),
       field("positive", &Args::positive, "like anchor"),
       field("negative", &Args::negative, "like anchor"),
@@ -86,10 +86,10 @@ struct CosineEmbeddingLoss {
   static constexpr std::string_view example =
       "rille.cosine_embedding_loss(rille.tensor{{1, 2}}, rille.tensor{{2, 1}}, rille.tensor{1})";
   static constexpr auto fields =
-      std::tuple{field("x1", &Args::x1, "[n, width] or [width]"), field("x2", &Args::x2, "like x1"),
-                 field("target", &Args::target, "[n] or a single one: 1 or -1"),
-                 field("margin", &Args::margin, "cosine that is low enough"),
-                 field("reduction", &Args::reduction, "what becomes of the single losses")};
+      Fields{field("x1", &Args::x1, "[n, width] or [width]"), field("x2", &Args::x2, "like x1"),
+             field("target", &Args::target, "[n] or a single one: 1 or -1"),
+             field("margin", &Args::margin, "cosine that is low enough"),
+             field("reduction", &Args::reduction, "what becomes of the single losses")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -110,12 +110,12 @@ struct MultiMarginLoss {
   static constexpr std::string_view example =
       "rille.multi_margin_loss(rille.tensor{{1, 2, 3}}, rille.tensor({0}, { dtype = 'i64' }))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[n, classes] or [classes]"),
-                 field("target", &Args::target, "ids from 0: [n] or a single one"),
-                 field("p", &Args::p, "1 or 2"),
-                 field("margin", &Args::margin, "by how much the target should lead"),
-                 field("weight", &Args::weight, "of each class"),
-                 field("reduction", &Args::reduction, "what becomes of the single losses")};
+      Fields{field("x", &Args::x, "[n, classes] or [classes]"),
+             field("target", &Args::target, "ids from 0: [n] or a single one"),
+             field("p", &Args::p, "1 or 2"),
+             field("margin", &Args::margin, "by how much the target should lead"),
+             field("weight", &Args::weight, "of each class"),
+             field("reduction", &Args::reduction, "what becomes of the single losses")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -135,9 +135,9 @@ struct MultilabelMarginLoss {
       "rille.multilabel_margin_loss(rille.tensor{1, 2, 3}, rille.tensor({2, -1, 0}, { dtype = "
       "'i64' }))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[n, classes] or [classes]"),
-                 field("target", &Args::target, "like x: label ids from 0, then -1"),
-                 field("reduction", &Args::reduction, "what becomes of the single losses")};
+      Fields{field("x", &Args::x, "[n, classes] or [classes]"),
+             field("target", &Args::target, "like x: label ids from 0, then -1"),
+             field("reduction", &Args::reduction, "what becomes of the single losses")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -155,10 +155,10 @@ struct MultilabelSoftMarginLoss {
   static constexpr std::string_view example =
       "rille.multilabel_soft_margin_loss(rille.tensor{{-2, 3}}, rille.tensor{{0, 1}})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "logits, [..., classes]"),
-                 field("target", &Args::target, "like x: 1 for labels, else 0"),
-                 field("weight", &Args::weight, "of each class"),
-                 field("reduction", &Args::reduction, "what becomes of the single losses")};
+      Fields{field("x", &Args::x, "logits, [..., classes]"),
+             field("target", &Args::target, "like x: 1 for labels, else 0"),
+             field("weight", &Args::weight, "of each class"),
+             field("reduction", &Args::reduction, "what becomes of the single losses")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -175,7 +175,7 @@ struct CosineSimilarity {
       "The cosine of the angle between x1 and x2 along a dim, with broadcasting.";
   static constexpr std::string_view example =
       "rille.cosine_similarity(rille.tensor{{1, 2}}, rille.tensor{{2, 1}})";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x1", &Args::x1, "any float tensor"), field("x2", &Args::x2, "broadcasts with x1"),
       field("dim", &Args::dim, "along which vectors lie"), field("eps", &Args::eps, "least norm")};
   static constexpr Autocast autocast = Autocast::f32;
@@ -193,7 +193,7 @@ struct Normalize {
   static constexpr std::string_view name = "normalize";
   static constexpr std::string_view doc = "x divided by its norm along a dim.";
   static constexpr std::string_view example = "rille.normalize(rille.tensor{{3, 4}})";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any float tensor"), field("p", &Args::p, "of the norm"),
       field("dim", &Args::dim, "along which vectors lie"), field("eps", &Args::eps, "least norm")};
   static constexpr Autocast autocast = Autocast::f32;

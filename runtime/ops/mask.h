@@ -13,9 +13,8 @@ struct AdditiveMask {
   static constexpr std::string_view name = "additive_mask";
   static constexpr std::string_view doc = "0 where a boolean mask is true, -inf where it is false.";
   static constexpr std::string_view example = "rille.additive_mask(rille.causal_mask(3))";
-  static constexpr auto fields =
-      std::tuple{field("mask", &Args::mask, "bool"),
-                 field("dtype", &Args::dtype, "default: the default dtype")};
+  static constexpr auto fields = Fields{field("mask", &Args::mask, "bool"),
+                                        field("dtype", &Args::dtype, "default: the default dtype")};
   static constexpr bool differentiable = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -34,10 +33,10 @@ struct CausalMask {
       "[size, size]: position i may look at the positions up to i.";
   static constexpr std::string_view example = "rille.causal_mask(3)";
   static constexpr auto fields =
-      std::tuple{field("size", &Args::size, "positions").required(),
-                 field("additive", &Args::additive, "0 and -inf, not booleans"),
-                 field("dtype", &Args::dtype, "of an additive mask; default: the default dtype"),
-                 field("device", &Args::device, "default: the default device")};
+      Fields{field("size", &Args::size, "positions").required(),
+             field("additive", &Args::additive, "0 and -inf, not booleans"),
+             field("dtype", &Args::dtype, "of an additive mask; default: the default dtype"),
+             field("device", &Args::device, "default: the default device")};
   static constexpr bool method = false;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -55,10 +54,10 @@ struct PaddingMask {
       "True where an id is a real token, false where it is padding.";
   static constexpr std::string_view example =
       "rille.padding_mask(rille.tensor({{4, 2, 0}}, { dtype = 'i64' }), 0)";
-  static constexpr auto fields = std::tuple{
-      field("ids", &Args::ids, "token ids"), field("pad", &Args::pad, "the id of padding"),
-      field("additive", &Args::additive, "0 and -inf, not booleans"),
-      field("dtype", &Args::dtype, "of an additive mask; default: the default dtype")};
+  static constexpr auto fields =
+      Fields{field("ids", &Args::ids, "token ids"), field("pad", &Args::pad, "the id of padding"),
+             field("additive", &Args::additive, "0 and -inf, not booleans"),
+             field("dtype", &Args::dtype, "of an additive mask; default: the default dtype")};
   static constexpr bool differentiable = false;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -75,8 +74,8 @@ struct LengthsToMask {
   static constexpr std::string_view example =
       "rille.lengths_to_mask(rille.tensor({2, 3}, { dtype = 'i64' }))";
   static constexpr auto fields =
-      std::tuple{field("lengths", &Args::lengths, "integers"),
-                 field("max", &Args::max, "places in a row; default: the largest length")};
+      Fields{field("lengths", &Args::lengths, "integers"),
+             field("max", &Args::max, "places in a row; default: the largest length")};
   static constexpr bool differentiable = false;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);

@@ -176,7 +176,7 @@ struct Square : Unary<Square> {
   static constexpr std::string_view doc = "x * x, elementwise.";
   static constexpr std::string_view example = "rille.square(rille.tensor{0.25, 0.5, 0.75})";
   static constexpr Autocast autocast = Autocast::f32;
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true;
   struct Fn {
     template <class A>
@@ -308,7 +308,7 @@ struct Polygamma : Unary<Polygamma> {
   static constexpr std::string_view doc = "The n-th derivative of digamma.";
   static constexpr std::string_view example = "rille.polygamma(rille.tensor{1, 2}, 1)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"), field("n", &Args::n, "from 0")};
+      Fields{field("x", &Args::x, "any float tensor"), field("n", &Args::n, "from 0")};
   struct Fn {
     int n;
     template <class A>

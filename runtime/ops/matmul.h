@@ -15,8 +15,8 @@ struct Matmul {
       "The matrix product over the last two dims, dims before them broadcast. A vector on the left "
       "is a row, on the right a column, and its dim is gone from the result.";
   static constexpr std::string_view example = "rille.matmul(rille.ones(2, 3), rille.ones(3, 4))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[..., m, k] or [k]"),
-                                            field("y", &Args::y, "[..., k, n] or [k]")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "[..., m, k] or [k]"),
+                                        field("y", &Args::y, "[..., k, n] or [k]")};
   static constexpr Autocast autocast = Autocast::lower;
   static constexpr bool broadcasts = true;
   static Meta infer(const Args& a);
@@ -36,9 +36,9 @@ struct Linear {
   static constexpr std::string_view doc = "x @ weight^T + bias, over the last dim of x.";
   static constexpr std::string_view example =
       "rille.linear(rille.ones(2, 3), rille.ones(4, 3), rille.ones(4))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[..., in]"),
-                                            field("weight", &Args::weight, "[out, in] or [in]"),
-                                            field("bias", &Args::bias, "[out]")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "[..., in]"), field("weight", &Args::weight, "[out, in] or [in]"),
+             field("bias", &Args::bias, "[out]")};
   static constexpr Autocast autocast = Autocast::lower;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -57,7 +57,7 @@ struct RankedProduct {
     Tensor x, y;
   };
   static constexpr auto fields_of(std::string_view x, std::string_view y) {
-    return std::tuple{field("x", &Args::x, x), field("y", &Args::y, y)};
+    return Fields{field("x", &Args::x, x), field("y", &Args::y, y)};
   }
   static constexpr Autocast autocast = Autocast::lower;
 };
@@ -119,8 +119,8 @@ struct Vecdot {
       "The dot products of vectors that lie along one dim; the others broadcast.";
   static constexpr std::string_view example = "rille.vecdot(rille.ones(2, 3), rille.ones(3))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor"),
-                 field("dim", &Args::dim, "the dim of the vectors")};
+      Fields{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor"),
+             field("dim", &Args::dim, "the dim of the vectors")};
   static constexpr Autocast autocast = Autocast::lower;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -134,8 +134,7 @@ struct Outer {
   static constexpr std::string_view doc =
       "Every element of one vector times every element of another.";
   static constexpr std::string_view example = "rille.outer(rille.tensor{1, 2}, rille.tensor{3, 4})";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[m]"), field("y", &Args::y, "[n]")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "[m]"), field("y", &Args::y, "[n]")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -150,7 +149,7 @@ struct ChainMatmul {
       "be vectors.";
   static constexpr std::string_view example =
       "rille.chain_matmul{rille.ones(2, 9), rille.ones(9, 3), rille.ones(3, 4)}";
-  static constexpr auto fields = std::tuple{field("tensors", &Args::tensors, "at least one")};
+  static constexpr auto fields = Fields{field("tensors", &Args::tensors, "at least one")};
   static constexpr Autocast autocast = Autocast::lower;
   static constexpr bool method = false;
   static Tensor compose(const Args& a);
@@ -165,7 +164,7 @@ struct MultiDot {
   static constexpr std::string_view doc = "The same as chain_matmul.";
   static constexpr std::string_view example =
       "rille.multi_dot{rille.ones(2, 9), rille.ones(9, 3), rille.ones(3)}";
-  static constexpr auto fields = std::tuple{field("tensors", &Args::tensors, "at least one")};
+  static constexpr auto fields = Fields{field("tensors", &Args::tensors, "at least one")};
   static constexpr Autocast autocast = Autocast::lower;
   static constexpr bool method = false;
   static Tensor compose(const Args& a);
@@ -184,9 +183,9 @@ struct AddedProduct {
   static constexpr Autocast autocast = Autocast::lower;
   static constexpr bool in_place = true, broadcasts = true;
   static constexpr auto fields_of(std::string_view c, std::string_view x, std::string_view y) {
-    return std::tuple{field("c", &Args::c, c), field("x", &Args::x, x), field("y", &Args::y, y),
-                      field("beta", &Args::beta, "factor of c; 0 ignores its values"),
-                      field("alpha", &Args::alpha, "factor of the product")};
+    return Fields{field("c", &Args::c, c), field("x", &Args::x, x), field("y", &Args::y, y),
+                  field("beta", &Args::beta, "factor of c; 0 ignores its values"),
+                  field("alpha", &Args::alpha, "factor of the product")};
   }
   static uint64_t saves(const Args&, uint64_t needs) {
     return (needs >> 1 & 1) << 2 | (needs >> 2 & 1) << 1;

@@ -12,7 +12,7 @@ struct Trace {
   static constexpr std::string_view name = "trace";
   static constexpr std::string_view doc = "The sum of a matrix's diagonal.";
   static constexpr std::string_view example = "rille.trace(rille.eye(3))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[m, n]")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "[m, n]")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -28,8 +28,8 @@ struct Cross {
   static constexpr std::string_view example =
       "rille.cross(rille.tensor{1, 0, 0}, rille.tensor{0, 1, 0})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor"),
-                 field("dim", &Args::dim, "a dim of size 3")};
+      Fields{field("x", &Args::x, "any tensor"), field("y", &Args::y, "any tensor"),
+             field("dim", &Args::dim, "a dim of size 3")};
   static constexpr Autocast autocast = Autocast::widest;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -52,9 +52,9 @@ struct MatrixNorm {
   static constexpr std::string_view example =
       "rille.matrix_norm(rille.tensor{{3, 0}, {0, 4}}, { ord = 'nuc' })";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "at least two dims"), field("ord", &Args::ord, "which norm"),
-                 field("dims", &Args::dims, "the matrices' dims"),
-                 field("keepdim", &Args::keepdim, "keep them with size 1")};
+      Fields{field("x", &Args::x, "at least two dims"), field("ord", &Args::ord, "which norm"),
+             field("dims", &Args::dims, "the matrices' dims"),
+             field("keepdim", &Args::keepdim, "keep them with size 1")};
   static constexpr Autocast autocast = Autocast::f32_out;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -73,8 +73,8 @@ struct Cond {
       "How much solving with a matrix may enlarge errors: its norm times that of its inverse.";
   static constexpr std::string_view example = "rille.cond(rille.tensor{{3, 0}, {0, 4}})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[..., n, n], for '2' and '-2' of any shape"),
-                 field("p", &Args::p, "which norm")};
+      Fields{field("x", &Args::x, "[..., n, n], for '2' and '-2' of any shape"),
+             field("p", &Args::p, "which norm")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -91,7 +91,7 @@ struct MatrixPower {
   static constexpr std::string_view example =
       "rille.matrix_power(rille.tensor{{1, 1}, {1, 0}}, 10)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[..., n, n]"), field("n", &Args::n, "how many").required()};
+      Fields{field("x", &Args::x, "[..., n, n]"), field("n", &Args::n, "how many").required()};
   static constexpr Autocast autocast = Autocast::lower;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -108,8 +108,8 @@ struct Vander {
       "Vandermonde matrices: the powers n - 1, ..., 1, 0 of each element in a row.";
   static constexpr std::string_view example = "rille.vander(rille.tensor{1, 2, 3})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[..., m]"), field("n", &Args::n, "columns; default: m"),
-                 field("increasing", &Args::increasing, "powers 0, 1, ..., n - 1")};
+      Fields{field("x", &Args::x, "[..., m]"), field("n", &Args::n, "columns; default: m"),
+             field("increasing", &Args::increasing, "powers 0, 1, ..., n - 1")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

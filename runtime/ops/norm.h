@@ -24,11 +24,11 @@ struct LayerNorm {
       "of weight, or of shape, or else the last one.";
   static constexpr std::string_view example =
       "rille.layer_norm(rille.randn(2, 8), { weight = rille.ones(8) })";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any float tensor").saved(),
-      field("weight", &Args::weight, "scale").saved(), field("bias", &Args::bias, "shift"),
-      field("eps", &Args::eps, "added to the variance"),
-      field("shape", &Args::shape, "sizes of the dims to normalise")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any float tensor").saved(),
+             field("weight", &Args::weight, "scale").saved(), field("bias", &Args::bias, "shift"),
+             field("eps", &Args::eps, "added to the variance"),
+             field("shape", &Args::shape, "sizes of the dims to normalise")};
   static constexpr Autocast autocast = Autocast::f32;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* saved);
@@ -52,15 +52,15 @@ struct LayerNormGrad {
   static constexpr std::string_view name = "layer_norm_grad";
   static constexpr std::string_view doc = "The gradients of layer_norm.";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "the argument"),
-                 field("dy", &Args::dy, "gradient of the result"),
-                 field("mean", &Args::mean, "of each row"),
-                 field("rstd", &Args::rstd, "of each row"),
-                 field("weight", &Args::weight, "scale"),
-                 field("eps", &Args::eps, "added to the variance"),
-                 field("dims", &Args::dims, "how many are normalised"),
-                 field("wanted", &Args::wanted, "bits: x 1, weight 2, bias 4"),
-                 field("affine_dtype", &Args::affine_dtype, "of scale and shift")};
+      Fields{field("x", &Args::x, "the argument"),
+             field("dy", &Args::dy, "gradient of the result"),
+             field("mean", &Args::mean, "of each row"),
+             field("rstd", &Args::rstd, "of each row"),
+             field("weight", &Args::weight, "scale"),
+             field("eps", &Args::eps, "added to the variance"),
+             field("dims", &Args::dims, "how many are normalised"),
+             field("wanted", &Args::wanted, "bits: x 1, weight 2, bias 4"),
+             field("affine_dtype", &Args::affine_dtype, "of scale and shift")};
   static constexpr bool method = false;
   static std::array<Meta, 3> infer(const Args& a);
   static void cpu(const Args& a, Out& out);
@@ -86,10 +86,10 @@ struct RmsNorm {
   static constexpr std::string_view example =
       "rille.rms_norm(rille.randn(2, 8), { weight = rille.ones(8) })";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor").saved(),
-                 field("weight", &Args::weight, "scale").saved(),
-                 field("eps", &Args::eps, "default: the machine epsilon of f32, or of f64"),
-                 field("shape", &Args::shape, "sizes of the dims to normalise")};
+      Fields{field("x", &Args::x, "any float tensor").saved(),
+             field("weight", &Args::weight, "scale").saved(),
+             field("eps", &Args::eps, "default: the machine epsilon of f32, or of f64"),
+             field("shape", &Args::shape, "sizes of the dims to normalise")};
   static constexpr Autocast autocast = Autocast::f32;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* saved);
@@ -111,13 +111,13 @@ struct RmsNormGrad {
   };
   static constexpr std::string_view name = "rms_norm_grad";
   static constexpr std::string_view doc = "The gradients of rms_norm.";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "the argument"),
-                                            field("dy", &Args::dy, "gradient of the result"),
-                                            field("rstd", &Args::rstd, "of each row"),
-                                            field("weight", &Args::weight, "scale"),
-                                            field("eps", &Args::eps, "added to the square mean"),
-                                            field("dims", &Args::dims, "how many are normalised"),
-                                            field("wanted", &Args::wanted, "bits: x 1, weight 2")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "the argument"),
+                                        field("dy", &Args::dy, "gradient of the result"),
+                                        field("rstd", &Args::rstd, "of each row"),
+                                        field("weight", &Args::weight, "scale"),
+                                        field("eps", &Args::eps, "added to the square mean"),
+                                        field("dims", &Args::dims, "how many are normalised"),
+                                        field("wanted", &Args::wanted, "bits: x 1, weight 2")};
   static constexpr bool method = false;
   static std::array<Meta, 2> infer(const Args& a);
   static void cpu(const Args& a, Out& out);

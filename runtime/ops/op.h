@@ -4,7 +4,7 @@
 //
 // What an op says (required: name, doc, Args, fields, samples, and cpu or compose):
 //   struct Args { Tensor x; double eps = 1e-5; };   defaults are the defaults of scripts, too
-//   fields     std::tuple{field("x", &Args::x, "[..., n]").saved(), ...}
+//   fields     Fields{field("x", &Args::x, "[..., n]").saved(), ...}
 //   Out        the results: Tensor (default), a struct of Tensors, or std::vector<Tensor>
 //   Saved      a struct of Tensors that the kernel keeps for backward
 //   infer      Meta, std::array<Meta, n> or std::vector<Meta> from the arguments; all shape errors
@@ -17,96 +17,11 @@
 #pragma once
 #include <array>
 #include <concepts>
-#include <tuple>
 #include <type_traits>
 
-#include "ops/op_info.h"
+#include "ops/fields.h"
 
 namespace rille {
-
-// ---- fields -------------------------------------------------------------------------------------
-
-template <class A, class T>
-struct Field {
-  std::string_view name;
-  T A::*ptr;
-  std::string_view doc;
-  bool is_saved = false, is_required = false, takes_number = false;
-
-  /// Backward needs the value.
-  constexpr Field saved() const {
-    auto f = *this;
-    f.is_saved = true;
-    return f;
-  }
-  /// The script must give it.
-  constexpr Field required() const {
-    auto f = *this;
-    f.is_required = true;
-    return f;
-  }
-  /// A tensor that may be given as a number.
-  constexpr Field number() const {
-    auto f = *this;
-    f.takes_number = true;
-    return f;
-  }
-};
-template <class A, class T>
-constexpr Field<A, T> field(std::string_view name, T A::*ptr, std::string_view doc) {
-  return {name, ptr, doc};
-}
-
-template <class T>
-inline constexpr ArgKind kind_of = ArgKind::choice;
-template <>
-inline constexpr ArgKind kind_of<Tensor> = ArgKind::tensor;
-template <>
-inline constexpr ArgKind kind_of<std::optional<Tensor>> = ArgKind::maybe_tensor;
-template <>
-inline constexpr ArgKind kind_of<std::vector<Tensor>> = ArgKind::tensors;
-template <>
-inline constexpr ArgKind kind_of<double> = ArgKind::number;
-template <>
-inline constexpr ArgKind kind_of<std::optional<double>> = ArgKind::maybe_number;
-template <>
-inline constexpr ArgKind kind_of<std::vector<double>> = ArgKind::numbers;
-template <>
-inline constexpr ArgKind kind_of<int64_t> = ArgKind::integer;
-template <>
-inline constexpr ArgKind kind_of<std::optional<int64_t>> = ArgKind::maybe_integer;
-template <>
-inline constexpr ArgKind kind_of<bool> = ArgKind::boolean;
-template <>
-inline constexpr ArgKind kind_of<std::string> = ArgKind::text;
-template <>
-inline constexpr ArgKind kind_of<DType> = ArgKind::dtype;
-template <>
-inline constexpr ArgKind kind_of<std::optional<DType>> = ArgKind::maybe_dtype;
-template <>
-inline constexpr ArgKind kind_of<std::optional<Device>> = ArgKind::maybe_device;
-template <>
-inline constexpr ArgKind kind_of<Axis> = ArgKind::axis;
-template <>
-inline constexpr ArgKind kind_of<std::optional<Axis>> = ArgKind::maybe_axis;
-template <>
-inline constexpr ArgKind kind_of<Axes> = ArgKind::axes;
-template <>
-inline constexpr ArgKind kind_of<Position> = ArgKind::position;
-template <>
-inline constexpr ArgKind kind_of<std::optional<Position>> = ArgKind::maybe_position;
-template <>
-inline constexpr ArgKind kind_of<Sizes> = ArgKind::sizes;
-template <>
-inline constexpr ArgKind kind_of<std::optional<Sizes>> = ArgKind::maybe_sizes;
-template <>
-inline constexpr ArgKind kind_of<PerDim> = ArgKind::per_dim;
-template <>
-inline constexpr ArgKind kind_of<Padding> = ArgKind::padding;
-template <>
-inline constexpr ArgKind kind_of<Counts> = ArgKind::counts;
-template <>
-inline constexpr ArgKind kind_of<Draw> = ArgKind::draw;
 
 // ---- what the path reads off an op
 // ---------------------------------------------------------------
@@ -199,8 +114,7 @@ struct Back {
   template <class T>
   bool need(T Args::*ptr) const {
     uint64_t bit = 1, found = 0;
-    std::apply([&](const auto&... f) { ((found |= same(f.ptr, ptr) ? bit : 0, bit <<= 1), ...); },
-               O::fields);
+    O::fields.each([&](const auto& f) { found |= same(f.ptr, ptr) ? bit : 0, bit <<= 1; });
     return needs & found;
   }
 
@@ -220,10 +134,10 @@ struct OpRecord {
   constinit inline static OpInfo info;
 };
 
-/// Adds samples by name: add(list, Silu::Args{.x = grid({4}, -3, 3)}).
+/// Adds a sample with arguments by name: add_sample<Silu>(list, {.x = grid({4}, -3, 3)}).
 template <class O>
-Sample& add_sample(SampleList& out, typename O::Args a) {
-  return out.emplace_back(Sample{ArgBlock(OpRecord<O>::info, &a)});
+Sample& add_sample(SampleList& out, const typename O::Args& a) {
+  return add_sample(out, OpRecord<O>::info, &a);
 }
 
 /// A family: the only list that a new op joins.

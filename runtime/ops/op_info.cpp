@@ -49,6 +49,10 @@ ArgBlock::~ArgBlock() {
   free_room(*op_, p_);
 }
 
+Sample& add_sample(SampleList& out, const OpInfo& op, const void* args) {
+  return out.emplace_back(Sample{ArgBlock(op, args)});
+}
+
 // ---- words
 // ---------------------------------------------------------------------------------------
 

@@ -154,6 +154,8 @@ struct Sample {
   bool second_gradient = true;
 };
 using SampleList = std::vector<Sample>;
+/// Adds a sample with a copy of those arguments of the op.
+Sample& add_sample(SampleList& out, const OpInfo& op, const void* args);
 
 /// What an op's gradient sees. Tensors of `args` that the op does not save are shells.
 struct BackFrame {

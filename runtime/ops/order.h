@@ -18,9 +18,9 @@ struct Sort {
   static constexpr std::string_view example = "rille.sort(rille.tensor{3, 1, 2})";
   static constexpr auto result_names = kPickedNames;
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim"),
-                 field("descending", &Args::descending, "largest first"),
-                 field("stable", &Args::stable, "equal elements keep their order")};
+      Fields{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim"),
+             field("descending", &Args::descending, "largest first"),
+             field("stable", &Args::stable, "equal elements keep their order")};
   static std::array<Meta, 2> infer(const Args& a);
   static void cpu(const Args& a, Out& y);
   static Out compose(const Args& a) { return picked<Sort>(a); }
@@ -39,9 +39,9 @@ struct Argsort {
   static constexpr std::string_view example = "rille.argsort(rille.tensor{3, 1, 2})";
   static constexpr bool differentiable = false;
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim"),
-                 field("descending", &Args::descending, "largest first"),
-                 field("stable", &Args::stable, "equal elements keep their order")};
+      Fields{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim"),
+             field("descending", &Args::descending, "largest first"),
+             field("stable", &Args::stable, "equal elements keep their order")};
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
@@ -54,7 +54,7 @@ struct Msort {
   static constexpr std::string_view name = "msort";
   static constexpr std::string_view doc = "x sorted along its first dim.";
   static constexpr std::string_view example = "rille.msort(rille.tensor{3, 1, 2})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static Tensor compose(const Args& a) { return call<Sort>({.x = a.x, .dim = {0}}).values; }
   static void samples(SampleList& s);
 };
@@ -72,7 +72,7 @@ struct TopK {
       "The k largest (or smallest) elements along a dim, best first, and their ids from 0.";
   static constexpr std::string_view example = "rille.topk(rille.tensor{3, 1, 2}, 2)";
   static constexpr auto result_names = kPickedNames;
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"), field("k", &Args::k, "how many").required(),
       field("dim", &Args::dim, "the dim"), field("largest", &Args::largest, "false: the smallest"),
       field("sorted", &Args::sorted, "they are sorted in any case")};
@@ -95,7 +95,7 @@ struct KthValue {
       "The k-th smallest element along a dim, k from 1, and its id from 0.";
   static constexpr std::string_view example = "rille.kthvalue(rille.tensor{3, 1, 2}, 2)";
   static constexpr auto result_names = kPickedNames;
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"), field("k", &Args::k, "which, from 1").required(),
       field("dim", &Args::dim, "the dim"), field("keepdim", &Args::keepdim, "keep it with size 1")};
   static std::array<Meta, 2> infer(const Args& a);
@@ -160,11 +160,11 @@ struct QuantileOf {
     Interpolation interpolation = Interpolation::linear;
   };
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"),
-                 field("q", &Args::q, "from 0 to 1: a number or several").number(),
-                 field("dim", &Args::dim, "default: all"),
-                 field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
-                 field("interpolation", &Args::interpolation, "between two elements")};
+      Fields{field("x", &Args::x, "any float tensor"),
+             field("q", &Args::q, "from 0 to 1: a number or several").number(),
+             field("dim", &Args::dim, "default: all"),
+             field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
+             field("interpolation", &Args::interpolation, "between two elements")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -200,10 +200,10 @@ struct QuantileIds {
   static constexpr std::string_view doc =
       "Between which elements of each line quantiles lie, and how far.";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"),
-                 field("q", &Args::q, "from 0 to 1").number(), field("dim", &Args::dim, "the dim"),
-                 field("interpolation", &Args::interpolation, "between two elements"),
-                 field("skip_nan", &Args::skip_nan, "leave out nan")};
+      Fields{field("x", &Args::x, "any float tensor"), field("q", &Args::q, "from 0 to 1").number(),
+             field("dim", &Args::dim, "the dim"),
+             field("interpolation", &Args::interpolation, "between two elements"),
+             field("skip_nan", &Args::skip_nan, "leave out nan")};
   static constexpr bool method = false, differentiable = false;
   static std::array<Meta, 3> infer(const Args& a);
   static void cpu(const Args& a, Out& y);

@@ -45,7 +45,7 @@ RILLE_HD inline A at_most(A x, A high) {
 
 /// Samples that every pointwise op gets: strided, empty and 0-d.
 template <class O>
-void unary_samples(SampleList& s, double lo, double hi) {
+[[gnu::cold]] void unary_samples(SampleList& s, double lo, double hi) {
   auto add = [&](Tensor x) {
     typename O::Args a{};
     a.x = std::move(x);
@@ -59,7 +59,7 @@ void unary_samples(SampleList& s, double lo, double hi) {
 
 /// Samples for two operands: same shape, broadcast, strided, a number, empty.
 template <class O>
-void binary_samples(SampleList& s, double lo, double hi) {
+[[gnu::cold]] void binary_samples(SampleList& s, double lo, double hi) {
   auto add = [&](Tensor x, Tensor y) {
     typename O::Args a{};
     a.x = std::move(x);
@@ -96,7 +96,7 @@ struct Unary {
   struct Args {
     Tensor x;
   };
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor")};
   static auto fn(const Args&) { return typename O::Fn{}; }
   static constexpr bool in_place = true, strided_out = true;
   static constexpr bool keeps_integers = false;

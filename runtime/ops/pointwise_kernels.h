@@ -135,8 +135,8 @@ struct Slope {
   };
   static constexpr std::string_view name = O::name;
   static constexpr std::string_view doc = "the gradient of the op of that name";
-  static constexpr auto fields = std::tuple_cat(
-      O::fields, std::tuple{Field<Args, Tensor>{"dy", &Args::dy, "gradient of the result", true}});
+  static constexpr auto fields = joined(
+      O::fields, Fields{Field<Args, Tensor>{"dy", &Args::dy, "gradient of the result", true}});
   static constexpr bool broadcasts = true;
 
   static Meta infer(const Args& a) { return pointwise_meta({&a.x, &a.dy}, a.dy.dtype()); }

@@ -13,12 +13,12 @@ struct PoolBase {
   static constexpr bool method = false;
   template <class A>
   static constexpr auto window_fields() {
-    return std::tuple{field("out", &A::out, "spatial sizes of the result").required(),
-                      field("kernel", &A::kernel, "of a window"),
-                      field("stride", &A::stride, "from window to window"),
-                      field("padding", &A::padding, "on both sides"),
-                      field("dilation", &A::dilation, "from element to element of a window"),
-                      field("adaptive", &A::adaptive, "windows share the input out evenly")};
+    return Fields{field("out", &A::out, "spatial sizes of the result").required(),
+                  field("kernel", &A::kernel, "of a window"),
+                  field("stride", &A::stride, "from window to window"),
+                  field("padding", &A::padding, "on both sides"),
+                  field("dilation", &A::dilation, "from element to element of a window"),
+                  field("adaptive", &A::adaptive, "windows share the input out evenly")};
   }
 };
 
@@ -34,7 +34,7 @@ struct MaxPool : PoolBase {
   static constexpr std::string_view name = "max_pool";
   static constexpr std::string_view doc = "The largest element of each window.";
   static constexpr auto fields =
-      std::tuple_cat(std::tuple{field("x", &Args::x, "[..., in...]")}, window_fields<Args>());
+      joined(Fields{field("x", &Args::x, "[..., in...]")}, window_fields<Args>());
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* s);
   static Tensor compose(const Args& a);
@@ -69,9 +69,9 @@ struct PoolPlace : PoolBase {
   static constexpr std::string_view doc =
       "Zeros with each element of y added in its plane at the id it has.";
   static constexpr auto fields =
-      std::tuple{field("y", &Args::y, "[..., out...]"),
-                 field("ids", &Args::ids, "ids into the flattened spatial dims").saved(),
-                 field("size", &Args::size, "spatial sizes of the result").required()};
+      Fields{field("y", &Args::y, "[..., out...]"),
+             field("ids", &Args::ids, "ids into the flattened spatial dims").saved(),
+             field("size", &Args::size, "spatial sizes of the result").required()};
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& x);
   static Tensor compose(const Args& a);
@@ -88,10 +88,10 @@ struct AvgPool : PoolBase {
   };
   static constexpr std::string_view name = "avg_pool";
   static constexpr std::string_view doc = "The mean of each window.";
-  static constexpr auto fields = std::tuple_cat(
-      std::tuple{field("x", &Args::x, "[..., in...]")}, window_fields<Args>(),
-      std::tuple{field("count_padding", &Args::count_padding, "padding counts as zeros"),
-                 field("divisor", &Args::divisor, "instead of the number of elements, unless 0")});
+  static constexpr auto fields = joined(
+      Fields{field("x", &Args::x, "[..., in...]")}, window_fields<Args>(),
+      Fields{field("count_padding", &Args::count_padding, "padding counts as zeros"),
+             field("divisor", &Args::divisor, "instead of the number of elements, unless 0")});
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<AvgPool>& b);
@@ -107,12 +107,12 @@ struct AvgPoolGrad : PoolBase {
   };
   static constexpr std::string_view name = "avg_pool_grad";
   static constexpr std::string_view doc = "Each element of dy spread over its window.";
-  static constexpr auto fields = std::tuple_cat(
-      std::tuple{field("dy", &Args::dy, "[..., out...]"),
-                 field("size", &Args::size, "spatial sizes of the input").required()},
+  static constexpr auto fields = joined(
+      Fields{field("dy", &Args::dy, "[..., out...]"),
+             field("size", &Args::size, "spatial sizes of the input").required()},
       window_fields<Args>(),
-      std::tuple{field("count_padding", &Args::count_padding, "padding counts as zeros"),
-                 field("divisor", &Args::divisor, "instead of the number of elements, unless 0")});
+      Fields{field("count_padding", &Args::count_padding, "padding counts as zeros"),
+             field("divisor", &Args::divisor, "instead of the number of elements, unless 0")});
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& dx);
   static Args grad(const Back<AvgPoolGrad>& b);
@@ -130,7 +130,7 @@ struct MaxPoolNd {
   };
   using Out = std::vector<Tensor>;
   static constexpr auto fields_of(std::string_view x) {
-    return std::tuple{
+    return Fields{
         field("x", &Args::x, x),
         field("kernel", &Args::kernel, "of a window").required(),
         field("stride", &Args::stride, "from window to window; default: kernel"),
@@ -176,7 +176,7 @@ struct AvgPoolNd {
     std::optional<int64_t> divisor_override = {};
   };
   static constexpr auto fields_of(std::string_view x) {
-    return std::tuple{
+    return Fields{
         field("x", &Args::x, x),
         field("kernel", &Args::kernel, "of a window").required(),
         field("stride", &Args::stride, "from window to window; default: kernel"),
@@ -225,7 +225,7 @@ struct AdaptiveMaxPoolNd {
   };
   using Out = std::vector<Tensor>;
   static constexpr auto fields_of(std::string_view x) {
-    return std::tuple{
+    return Fields{
         field("x", &Args::x, x),
         field("size", &Args::size, "spatial sizes of the result; -1 keeps one").required(),
         field("return_indices", &Args::return_indices, "also the ids of the elements chosen")};
@@ -270,7 +270,7 @@ struct AdaptiveAvgPoolNd {
     PerDim size;
   };
   static constexpr auto fields_of(std::string_view x) {
-    return std::tuple{
+    return Fields{
         field("x", &Args::x, x),
         field("size", &Args::size, "spatial sizes of the result; -1 keeps one").required()};
   }
@@ -315,7 +315,7 @@ struct MaxUnpoolNd {
     std::optional<Sizes> size = {};
   };
   static constexpr auto fields_of(std::string_view x) {
-    return std::tuple{
+    return Fields{
         field("x", &Args::x, x),
         field("ids", &Args::ids, "as max pooling gave them with return_indices"),
         field("kernel", &Args::kernel, "of a window").required(),
@@ -366,10 +366,10 @@ struct LpPoolNd {
     bool ceil_mode = false;
   };
   static constexpr auto fields_of(std::string_view x) {
-    return std::tuple{field("x", &Args::x, x), field("p", &Args::p, "of the norm").required(),
-                      field("kernel", &Args::kernel, "of a window").required(),
-                      field("stride", &Args::stride, "from window to window; default: kernel"),
-                      field("ceil_mode", &Args::ceil_mode, "a last window may hang over the end")};
+    return Fields{field("x", &Args::x, x), field("p", &Args::p, "of the norm").required(),
+                  field("kernel", &Args::kernel, "of a window").required(),
+                  field("stride", &Args::stride, "from window to window; default: kernel"),
+                  field("ceil_mode", &Args::ceil_mode, "a last window may hang over the end")};
   }
   static constexpr Autocast autocast = Autocast::f32;
 };

@@ -33,7 +33,7 @@ struct Quantize {
   static constexpr std::string_view example =
       "rille.quantize(rille.randn(4, 64), 'f8_e4m3', { per = 'row' })";
   static constexpr std::array<std::string_view, 3> result_names{"q", "scale", "global_scale"};
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any float tensor"),
       field("dtype", &Args::dtype, "f8_e4m3, f8_e5m2, f6_e3m2, f6_e2m3 or f4_e2m1").required(),
       field("per", &Args::per, "what shares a scale"),
@@ -58,11 +58,11 @@ struct Dequantize {
       "x times its scales, the results of quantize in their order; in f32, rounded once.";
   static constexpr std::string_view example =
       "rille.dequantize(rille.quantize(rille.randn(4, 64), 'f4_e2m1', { per = 'block' }))";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any float tensor"),
-      field("scale", &Args::scale, "for all of x, for rows, or for blocks of rows").number(),
-      field("global_scale", &Args::global_scale, "for all of x").number(),
-      field("dtype", &Args::dtype, "of the result")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any float tensor"),
+             field("scale", &Args::scale, "for all of x, for rows, or for blocks of rows").number(),
+             field("global_scale", &Args::global_scale, "for all of x").number(),
+             field("dtype", &Args::dtype, "of the result")};
   static constexpr bool method = false, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -81,7 +81,7 @@ struct AmaxScale {
       "What x is multiplied with to fill the range of a dtype: its largest finite value over the "
       "largest magnitude of x; 1 where x is 0, nan where x is not finite.";
   static constexpr std::string_view example = "rille.amax_scale(rille.randn(4, 64), 'f8_e4m3')";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any float tensor"), field("dtype", &Args::dtype, "a float").required(),
       field("power_of_two", &Args::power_of_two, "rounded down to one")};
   static constexpr bool method = false;

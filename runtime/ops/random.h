@@ -17,10 +17,10 @@ struct Drawn {
     Draw draw = {};
   };
   static constexpr auto fields =
-      std::tuple{field("shape", &Args::shape, "sizes"),
-                 field("dtype", &Args::dtype, "default: the default dtype"),
-                 field("device", &Args::device, "default: the default device"),
-                 field("draw", &Args::draw, "numbers")};
+      Fields{field("shape", &Args::shape, "sizes"),
+             field("dtype", &Args::dtype, "default: the default dtype"),
+             field("device", &Args::device, "default: the default device"),
+             field("draw", &Args::draw, "numbers")};
   static constexpr bool method = false;
 };
 
@@ -56,12 +56,12 @@ struct Randint {
       "A tensor of whole numbers from low to high, both included.";
   static constexpr std::string_view example = "rille.randint(1, 6, {2, 3})";
   static constexpr auto fields =
-      std::tuple{field("low", &Args::low, "the least").required(),
-                 field("high", &Args::high, "the greatest").required(),
-                 field("shape", &Args::shape, "sizes"),
-                 field("dtype", &Args::dtype, "of the result"),
-                 field("device", &Args::device, "default: the default device"),
-                 field("draw", &Args::draw, "numbers")};
+      Fields{field("low", &Args::low, "the least").required(),
+             field("high", &Args::high, "the greatest").required(),
+             field("shape", &Args::shape, "sizes"),
+             field("dtype", &Args::dtype, "of the result"),
+             field("device", &Args::device, "default: the default device"),
+             field("draw", &Args::draw, "numbers")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -78,7 +78,7 @@ struct Randperm {
   static constexpr std::string_view name = "randperm";
   static constexpr std::string_view doc = "The ids 0 to n - 1 in a random order.";
   static constexpr std::string_view example = "rille.randperm(5)";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("n", &Args::n, "how many").required(), field("dtype", &Args::dtype, "of the result"),
       field("device", &Args::device, "default: the default device"),
       field("draw", &Args::draw, "numbers")};
@@ -103,12 +103,12 @@ struct Normal {
       "theirs unless one is given.";
   static constexpr std::string_view example = "rille.normal(0, 2, {2, 3})";
   static constexpr auto fields =
-      std::tuple{field("mean", &Args::mean, "a number or a tensor").number(),
-                 field("std", &Args::std, "deviation: a number or a tensor; default: 1").number(),
-                 field("shape", &Args::shape, "sizes"),
-                 field("dtype", &Args::dtype, "default: that of mean and std"),
-                 field("device", &Args::device, "default: theirs"),
-                 field("draw", &Args::draw, "numbers")};
+      Fields{field("mean", &Args::mean, "a number or a tensor").number(),
+             field("std", &Args::std, "deviation: a number or a tensor; default: 1").number(),
+             field("shape", &Args::shape, "sizes"),
+             field("dtype", &Args::dtype, "default: that of mean and std"),
+             field("device", &Args::device, "default: theirs"),
+             field("draw", &Args::draw, "numbers")};
   static constexpr bool method = false, differentiable = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -126,7 +126,7 @@ struct RandomMask {
   static constexpr std::string_view name = "random_mask";
   static constexpr std::string_view doc = "A bool tensor, true with probability p.";
   static constexpr std::string_view example = "rille.random_mask({2, 3}, 0.25)";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("shape", &Args::shape, "sizes").required(), field("p", &Args::p, "probability of true"),
       field("device", &Args::device, "default: the default device"),
       field("draw", &Args::draw, "numbers")};
@@ -146,10 +146,10 @@ struct DrawnLike {
     std::optional<Device> device = {};
     Draw draw = {};
   };
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "gives shape, dtype and device"),
-                                            field("dtype", &Args::dtype, "default: that of x"),
-                                            field("device", &Args::device, "default: that of x"),
-                                            field("draw", &Args::draw, "numbers")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "gives shape, dtype and device"),
+                                        field("dtype", &Args::dtype, "default: that of x"),
+                                        field("device", &Args::device, "default: that of x"),
+                                        field("draw", &Args::draw, "numbers")};
   static constexpr bool method = false, differentiable = false;
 };
 
@@ -182,12 +182,12 @@ struct RandintLike {
   static constexpr std::string_view doc =
       "A tensor shaped as x of whole numbers from low to high, both included.";
   static constexpr std::string_view example = "rille.randint_like(rille.zeros(2, 3), 1, 6)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "gives shape, dtype and device"),
-                                            field("low", &Args::low, "the least").required(),
-                                            field("high", &Args::high, "the greatest").required(),
-                                            field("dtype", &Args::dtype, "default: that of x"),
-                                            field("device", &Args::device, "default: that of x"),
-                                            field("draw", &Args::draw, "numbers")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "gives shape, dtype and device"),
+                                        field("low", &Args::low, "the least").required(),
+                                        field("high", &Args::high, "the greatest").required(),
+                                        field("dtype", &Args::dtype, "default: that of x"),
+                                        field("device", &Args::device, "default: that of x"),
+                                        field("draw", &Args::draw, "numbers")};
   static constexpr bool method = false, differentiable = false;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -214,7 +214,7 @@ struct Uniform : Redraw<Uniform> {
   static constexpr std::string_view name = "uniform";
   static constexpr std::string_view doc = "Numbers shaped as x, uniform in [low, high).";
   static constexpr std::string_view example = "rille.zeros(2, 3):uniform_(-1, 1)";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "a float tensor"), field("low", &Args::low, "the least"),
       field("high", &Args::high, "above the greatest"), field("draw", &Args::draw, "numbers")};
   static void check(const Args& a);
@@ -233,9 +233,9 @@ struct NormalLike : Redraw<NormalLike> {
   static constexpr std::string_view doc =
       "Numbers shaped as x, normal with that mean and deviation.";
   static constexpr std::string_view example = "rille.zeros(2, 3):normal_(0, 0.02)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "a float tensor"), field("mean", &Args::mean, "of all numbers"),
-      field("std", &Args::std, "their deviation"), field("draw", &Args::draw, "numbers")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "a float tensor"), field("mean", &Args::mean, "of all numbers"),
+             field("std", &Args::std, "their deviation"), field("draw", &Args::draw, "numbers")};
   static void check(const Args& a);
   static void fill(const Args& a, Tensor& y);
   static void samples(SampleList& s);
@@ -251,9 +251,9 @@ struct Exponential : Redraw<Exponential> {
   static constexpr std::string_view doc =
       "Numbers shaped as x with the density rate * exp(-rate * y).";
   static constexpr std::string_view example = "rille.zeros(2, 3):exponential_(2)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "a float tensor"),
-                                            field("rate", &Args::rate, "one over the mean"),
-                                            field("draw", &Args::draw, "numbers")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "a float tensor"),
+                                        field("rate", &Args::rate, "one over the mean"),
+                                        field("draw", &Args::draw, "numbers")};
   static void check(const Args& a);
   static void fill(const Args& a, Tensor& y);
   static void samples(SampleList& s);
@@ -273,9 +273,9 @@ struct Bernoulli {
       "1 with probability x in each place, else 0. With p, a number or a tensor, x gives only the "
       "shape.";
   static constexpr std::string_view example = "rille.bernoulli(rille.tensor{0.1, 0.9})";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "probabilities, or any tensor where p is given"),
-      field("p", &Args::p, "probabilities").number(), field("draw", &Args::draw, "numbers")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "probabilities, or any tensor where p is given"),
+             field("p", &Args::p, "probabilities").number(), field("draw", &Args::draw, "numbers")};
   static constexpr bool in_place = true, strided_out = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -295,10 +295,10 @@ struct Multinomial {
       "Ids drawn with the probabilities in each row of x, which need not sum to 1.";
   static constexpr std::string_view example = "rille.multinomial(rille.tensor{0.1, 0.2, 0.7}, 2)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "weights, [n] or [rows, n]"),
-                 field("count", &Args::count, "draws a row"),
-                 field("replacement", &Args::replacement, "an id may be drawn again"),
-                 field("draw", &Args::draw, "numbers")};
+      Fields{field("x", &Args::x, "weights, [n] or [rows, n]"),
+             field("count", &Args::count, "draws a row"),
+             field("replacement", &Args::replacement, "an id may be drawn again"),
+             field("draw", &Args::draw, "numbers")};
   static constexpr bool differentiable = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);

@@ -9,7 +9,7 @@ struct Relu : Unary<Relu> {
   static constexpr std::string_view name = "relu";
   static constexpr std::string_view doc = "The larger of x and 0, elementwise.";
   static constexpr std::string_view example = "rille.relu(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true, saves_output = true;
 
   struct Fn {
@@ -34,8 +34,8 @@ struct LeakyRelu : Unary<LeakyRelu> {
   static constexpr std::string_view doc = "x where it is positive, else negative_slope * x.";
   static constexpr std::string_view example = "rille.leaky_relu(rille.tensor{-1, 0, 1})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"),
-                 field("negative_slope", &Args::negative_slope, "below zero")};
+      Fields{field("x", &Args::x, "any float tensor"),
+             field("negative_slope", &Args::negative_slope, "below zero")};
 
   struct Fn {
     double negative_slope;
@@ -56,7 +56,7 @@ struct Relu6 : Unary<Relu6> {
   static constexpr std::string_view name = "relu6";
   static constexpr std::string_view doc = "x between 0 and 6, elementwise.";
   static constexpr std::string_view example = "rille.relu6(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true, saves_output = true;
 
   struct Fn {
@@ -80,9 +80,9 @@ struct Hardtanh : Unary<Hardtanh> {
   static constexpr std::string_view name = "hardtanh";
   static constexpr std::string_view doc = "x between min_val and max_val, elementwise.";
   static constexpr std::string_view example = "rille.hardtanh(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("min_val", &Args::min_val, "lower limit"),
-                                            field("max_val", &Args::max_val, "upper limit")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"), field("min_val", &Args::min_val, "lower limit"),
+             field("max_val", &Args::max_val, "upper limit")};
   static constexpr bool keeps_integers = true;
 
   struct Fn {
@@ -144,9 +144,8 @@ struct Softshrink : Unary<Softshrink> {
   static constexpr std::string_view name = "softshrink";
   static constexpr std::string_view doc = "x moved towards 0 by lambd, 0 within lambd of it.";
   static constexpr std::string_view example = "rille.softshrink(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"),
-                 field("lambd", &Args::lambd, "half the width of the zero")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor"),
+                                        field("lambd", &Args::lambd, "half the width of the zero")};
 
   struct Fn {
     double lambd;
@@ -171,9 +170,8 @@ struct Hardshrink : Unary<Hardshrink> {
   static constexpr std::string_view name = "hardshrink";
   static constexpr std::string_view doc = "x, but 0 within lambd of 0.";
   static constexpr std::string_view example = "rille.hardshrink(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"),
-                 field("lambd", &Args::lambd, "half the width of the zero")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor"),
+                                        field("lambd", &Args::lambd, "half the width of the zero")};
 
   struct Fn {
     double lambd;
@@ -199,9 +197,9 @@ struct Threshold : Unary<Threshold> {
   static constexpr std::string_view doc = "x where it is above threshold, else value.";
   static constexpr std::string_view example = "rille.threshold(rille.tensor{-1, 0, 1}, 0.5, 20)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("threshold", &Args::threshold, "what x is compared with").required(),
-                 field("value", &Args::value, "the replacement").required()};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("threshold", &Args::threshold, "what x is compared with").required(),
+             field("value", &Args::value, "the replacement").required()};
   static constexpr bool keeps_integers = true;
 
   struct Fn {
@@ -232,9 +230,9 @@ struct Rrelu : Unary<Rrelu> {
       "leaky_relu with the mean of lower and upper as its slope: what the random form is when not "
       "training.";
   static constexpr std::string_view example = "rille.rrelu(rille.tensor{-1, 0, 1})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"),
-                                            field("lower", &Args::lower, "least slope"),
-                                            field("upper", &Args::upper, "largest slope")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any float tensor"), field("lower", &Args::lower, "least slope"),
+             field("upper", &Args::upper, "largest slope")};
 
   struct Fn {
     double leak;
@@ -261,8 +259,8 @@ struct Prelu {
       "(dim 2).";
   static constexpr std::string_view example =
       "rille.prelu(rille.tensor{-1, 2}, rille.tensor{0.25})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "[batch, channels, ...] or any"),
-                                            field("weight", &Args::weight, "[1] or [channels]")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "[batch, channels, ...] or any"),
+                                        field("weight", &Args::weight, "[1] or [channels]")};
   static constexpr Autocast autocast = Autocast::lower;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -272,8 +270,8 @@ struct Prelu {
 struct PreluBroadcast : Binary<PreluBroadcast> {
   static constexpr std::string_view name = "prelu_broadcast";
   static constexpr std::string_view doc = "x where it is positive, else y * x.";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor").saved(),
-                                            field("y", &Args::y, "the slope below zero").saved()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor").saved(),
+                                        field("y", &Args::y, "the slope below zero").saved()};
   static constexpr bool method = false, in_place = false;
   struct Fn {
     template <class A>

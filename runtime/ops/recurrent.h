@@ -18,8 +18,8 @@ struct LstmStep {
   static constexpr std::string_view example =
       "rille.lstm_step(rille.ones(2, 12), rille.zeros(2, 3))";
   static constexpr auto fields =
-      std::tuple{field("gates", &Args::gates, "[..., 4 hidden]").saved(),
-                 field("c", &Args::c, "cells before, [..., hidden]").saved()};
+      Fields{field("gates", &Args::gates, "[..., 4 hidden]").saved(),
+             field("c", &Args::c, "cells before, [..., hidden]").saved()};
   static constexpr std::array<std::string_view, 2> result_names = {"h", "c"};
   static constexpr Autocast autocast = Autocast::lower;
   static constexpr bool method = false;
@@ -39,7 +39,7 @@ struct LstmStepGrad {
   };
   static constexpr std::string_view name = "lstm_step_grad";
   static constexpr std::string_view doc = "The gradients of lstm_step.";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("gates", &Args::gates, "[..., 4 hidden]"), field("c", &Args::c, "[..., hidden]"),
       field("dh", &Args::dh, "gradient of h'"), field("dnext_c", &Args::dnext_c, "gradient of c'")};
   static constexpr bool method = false;
@@ -59,9 +59,9 @@ struct GruStep {
   static constexpr std::string_view example =
       "rille.gru_step(rille.ones(2, 9), rille.ones(2, 9), rille.zeros(2, 3))";
   static constexpr auto fields =
-      std::tuple{field("x_gates", &Args::x_gates, "the input's part, [..., 3 hidden]").saved(),
-                 field("h_gates", &Args::h_gates, "the state's part, [..., 3 hidden]").saved(),
-                 field("h", &Args::h, "state before, [..., hidden]").saved()};
+      Fields{field("x_gates", &Args::x_gates, "the input's part, [..., 3 hidden]").saved(),
+             field("h_gates", &Args::h_gates, "the state's part, [..., 3 hidden]").saved(),
+             field("h", &Args::h, "state before, [..., hidden]").saved()};
   static constexpr Autocast autocast = Autocast::lower;
   static constexpr bool method = false;
   static Meta infer(const Args& a);
@@ -80,10 +80,10 @@ struct GruStepGrad {
   };
   static constexpr std::string_view name = "gru_step_grad";
   static constexpr std::string_view doc = "The gradients of gru_step.";
-  static constexpr auto fields = std::tuple{field("x_gates", &Args::x_gates, "[..., 3 hidden]"),
-                                            field("h_gates", &Args::h_gates, "[..., 3 hidden]"),
-                                            field("h", &Args::h, "[..., hidden]"),
-                                            field("dnext_h", &Args::dnext_h, "gradient of h'")};
+  static constexpr auto fields = Fields{field("x_gates", &Args::x_gates, "[..., 3 hidden]"),
+                                        field("h_gates", &Args::h_gates, "[..., 3 hidden]"),
+                                        field("h", &Args::h, "[..., hidden]"),
+                                        field("dnext_h", &Args::dnext_h, "gradient of h'")};
   static constexpr bool method = false;
   static std::array<Meta, 3> infer(const Args& a);
   static void cpu(const Args& a, Out& y);

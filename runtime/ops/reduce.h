@@ -49,8 +49,8 @@ struct Reduction {
     bool keepdim = false;
   };
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("dims", &Args::dims, "default: all"),
-                 field("keepdim", &Args::keepdim, "keep reduced dims with size 1")};
+      Fields{field("x", &Args::x, "any tensor"), field("dims", &Args::dims, "default: all"),
+             field("keepdim", &Args::keepdim, "keep reduced dims with size 1")};
   static Meta infer(const Args& a) {
     return meta_of(reduced_shape(a.x.shape(), dim_set(a.dims, a.x.rank()), a.keepdim),
                    O::dtype(a.x), a.x);
@@ -68,9 +68,9 @@ struct CastReduction {
     std::optional<DType> dtype = {};
   };
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("dims", &Args::dims, "default: all"),
-                 field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
-                 field("dtype", &Args::dtype, "of the result; elements are cast first")};
+      Fields{field("x", &Args::x, "any tensor"), field("dims", &Args::dims, "default: all"),
+             field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
+             field("dtype", &Args::dtype, "of the result; elements are cast first")};
   static Meta infer(const Args& a) {
     return meta_of(reduced_shape(a.x.shape(), dim_set(a.dims, a.x.rank()), a.keepdim),
                    a.dtype.value_or(O::dtype(a.x)), a.x);
@@ -132,10 +132,10 @@ struct Prod {
   static constexpr std::string_view doc =
       "The product of all elements, or along a dim. Integers multiply in i64.";
   static constexpr std::string_view example = "rille.prod(rille.tensor{1, 2, 3})";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor").saved(), field("dim", &Args::dim, "default: all"),
-      field("keepdim", &Args::keepdim, "keep the reduced dim with size 1"),
-      field("dtype", &Args::dtype, "of the result; elements are cast first")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor").saved(), field("dim", &Args::dim, "default: all"),
+             field("keepdim", &Args::keepdim, "keep the reduced dim with size 1"),
+             field("dtype", &Args::dtype, "of the result; elements are cast first")};
   static constexpr Autocast autocast = Autocast::f32_out;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -151,8 +151,8 @@ struct ProdOthers {
   };
   static constexpr std::string_view name = "prod_others";
   static constexpr std::string_view doc = "For each element the product of the others along dim.";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor"),
-                                            field("dim", &Args::dim, "the dim").required()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor"),
+                                        field("dim", &Args::dim, "the dim").required()};
   static constexpr bool method = false;
   static Meta infer(const Args& a) { return meta_of(a.x.shape(), a.x.dtype(), a.x); }
   static void cpu(const Args& a, Tensor& y);
@@ -171,7 +171,7 @@ struct SpreadReduction {
     double correction = 1;
     bool keepdim = false, unbiased = true;
   };
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any float tensor").saved(), field("dims", &Args::dims, "default: all"),
       field("correction", &Args::correction,
             "what is taken off the number of elements to divide by"),
@@ -237,10 +237,10 @@ struct Norm {
       "largest |x|, 0 the number of elements that are not 0.";
   static constexpr std::string_view example = "rille.norm(rille.tensor{3, 4})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor").saved(),
-                 field("p", &Args::p, "the order"), field("dims", &Args::dims, "default: all"),
-                 field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
-                 field("dtype", &Args::dtype, "of the result; elements are cast first")};
+      Fields{field("x", &Args::x, "any float tensor").saved(), field("p", &Args::p, "the order"),
+             field("dims", &Args::dims, "default: all"),
+             field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
+             field("dtype", &Args::dtype, "of the result; elements are cast first")};
   static constexpr Autocast autocast = Autocast::f32_out;
   static constexpr bool saves_output = true;
   static Meta infer(const Args& a);
@@ -262,10 +262,10 @@ struct VectorNorm {
       "The norm of x read as vectors: rille.norm under the name of linear algebra.";
   static constexpr std::string_view example = "rille.vector_norm(rille.tensor{3, 4}, 1)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"), field("ord", &Args::ord, "the order"),
-                 field("dims", &Args::dims, "default: all"),
-                 field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
-                 field("dtype", &Args::dtype, "of the result; elements are cast first")};
+      Fields{field("x", &Args::x, "any float tensor"), field("ord", &Args::ord, "the order"),
+             field("dims", &Args::dims, "default: all"),
+             field("keepdim", &Args::keepdim, "keep reduced dims with size 1"),
+             field("dtype", &Args::dtype, "of the result; elements are cast first")};
   static constexpr Autocast autocast = Autocast::f32_out;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -280,8 +280,8 @@ struct Dist {
   static constexpr std::string_view doc = "The norm of x - y.";
   static constexpr std::string_view example = "rille.dist(rille.tensor{1, 2}, rille.tensor{4, 6})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"),
-                 field("y", &Args::y, "broadcasts with x"), field("p", &Args::p, "the order")};
+      Fields{field("x", &Args::x, "any float tensor"), field("y", &Args::y, "broadcasts with x"),
+             field("p", &Args::p, "the order")};
   static constexpr Autocast autocast = Autocast::f32;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -296,7 +296,7 @@ struct SignedPow : Unary<SignedPow> {
   static constexpr std::string_view name = "signed_pow";
   static constexpr std::string_view doc = "sign(x) |x|^p, and 0 where x is 0.";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"), field("p", &Args::p, "the power")};
+      Fields{field("x", &Args::x, "any float tensor"), field("p", &Args::p, "the power")};
   static constexpr bool method = false, in_place = false;
   struct Fn {
     double p;
@@ -319,8 +319,8 @@ struct SignedPow : Unary<SignedPow> {
 struct DivideOrZero : Binary<DivideOrZero> {
   static constexpr std::string_view name = "divide_or_zero";
   static constexpr std::string_view doc = "x / y, and 0 where y is 0.";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor").saved(),
-                                            field("y", &Args::y, "any float tensor").saved()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor").saved(),
+                                        field("y", &Args::y, "any float tensor").saved()};
   static constexpr bool method = false, in_place = false, keeps_integers = false;
   struct Fn {
     template <class A>

@@ -65,7 +65,7 @@ void grad_thunk(const BackFrame& f, void* grad_args) {
 }
 
 template <class O>
-FieldInfo field_info(const auto& f, const typename O::Args& probe) {
+[[gnu::cold]] FieldInfo field_info(const auto& f, const typename O::Args& probe) {
   using T = std::remove_cvref_t<decltype(probe.*f.ptr)>;
   const auto offset =
       reinterpret_cast<const char*>(&(probe.*f.ptr)) - reinterpret_cast<const char*>(&probe);
@@ -89,7 +89,7 @@ FieldInfo field_info(const auto& f, const typename O::Args& probe) {
 }  // namespace detail
 
 template <class O>
-OpInfo make_info() {
+[[gnu::cold]] OpInfo make_info() {
   using Args = typename O::Args;
   static_assert(HasArgs<O>, "an op needs Args and fields");
   static_assert(HasWords<O>, "an op needs a name and a doc");
@@ -103,8 +103,7 @@ OpInfo make_info() {
   i.doc = O::doc;
   if constexpr (requires { O::example; }) i.example = O::example;
   const Args probe{};
-  std::apply([&](const auto&... f) { (i.fields.push_back(detail::field_info<O>(f, probe)), ...); },
-             O::fields);
+  O::fields.each([&](const auto& f) { i.fields.push_back(detail::field_info<O>(f, probe)); });
   if constexpr (requires { O::autocast; }) i.autocast = O::autocast;
   i.results = static_cast<uint8_t>(tensor_count<OutOf<O>>);
   if constexpr (requires { O::result_names; }) i.result_names = O::result_names;
@@ -161,7 +160,7 @@ struct Companions {
 };
 
 template <class... O>
-void fill_records(OpList<O...>, [[maybe_unused]] std::string_view family) {
+[[gnu::cold]] void fill_records(OpList<O...>, [[maybe_unused]] std::string_view family) {
   ((OpRecord<O>::info = make_info<O>(), OpRecord<O>::info.family = family,
     fill_records(typename Companions<O>::type{}, family)),
    ...);

@@ -19,14 +19,14 @@ struct Resample {
   static constexpr std::string_view name = "resample";
   static constexpr std::string_view doc = "x resized along one dim.";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any float tensor"),
-                 field("dim", &Args::dim, "the dim").required(),
-                 field("size", &Args::size, "its new size").required(),
-                 field("filter", &Args::filter, "how values between are made"),
-                 field("scale", &Args::scale, "new over old size; 0: the sizes' quotient"),
-                 field("align_corners", &Args::align_corners,
-                       "the first and last elements stay where they are"),
-                 field("antialias", &Args::antialias, "widen the filter when shrinking")};
+      Fields{field("x", &Args::x, "any float tensor"),
+             field("dim", &Args::dim, "the dim").required(),
+             field("size", &Args::size, "its new size").required(),
+             field("filter", &Args::filter, "how values between are made"),
+             field("scale", &Args::scale, "new over old size; 0: the sizes' quotient"),
+             field("align_corners", &Args::align_corners,
+                   "the first and last elements stay where they are"),
+             field("antialias", &Args::antialias, "widen the filter when shrinking")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -49,14 +49,14 @@ struct ResampleGrad {
   static constexpr std::string_view name = "resample_grad";
   static constexpr std::string_view doc = "The transpose of resample, for an input of that size.";
   static constexpr auto fields =
-      std::tuple{field("dy", &Args::dy, "any float tensor"),
-                 field("dim", &Args::dim, "the dim").required(),
-                 field("in", &Args::in, "its size before").required(),
-                 field("filter", &Args::filter, "how values between are made"),
-                 field("scale", &Args::scale, "new over old size; 0: the sizes' quotient"),
-                 field("align_corners", &Args::align_corners,
-                       "the first and last elements stay where they are"),
-                 field("antialias", &Args::antialias, "widen the filter when shrinking")};
+      Fields{field("dy", &Args::dy, "any float tensor"),
+             field("dim", &Args::dim, "the dim").required(),
+             field("in", &Args::in, "its size before").required(),
+             field("filter", &Args::filter, "how values between are made"),
+             field("scale", &Args::scale, "new over old size; 0: the sizes' quotient"),
+             field("align_corners", &Args::align_corners,
+                   "the first and last elements stay where they are"),
+             field("antialias", &Args::antialias, "widen the filter when shrinking")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& dx);
@@ -78,7 +78,7 @@ struct Interpolate {
       "Signals, images or volumes at another size, or by a factor.";
   static constexpr std::string_view example =
       "rille.interpolate(rille.ones(1, 2, 4, 4), { scale_factor = 2, mode = 'bilinear' })";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "[n, c, ...] with 1 to 3 spatial dims"),
       field("size", &Args::size, "spatial sizes of the result"),
       field("scale_factor", &Args::scale_factor, "instead: new over old size, one or one a dim"),
@@ -112,12 +112,12 @@ struct GridSample {
   static constexpr std::string_view example =
       "rille.grid_sample(rille.ones(1, 2, 4, 4), rille.zeros(1, 3, 3, 2))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "[n, c, h, w] or [n, c, d, h, w]"),
-                 field("grid", &Args::grid, "[n, ho, wo, 2] or [n, do, ho, wo, 3]"),
-                 field("mode", &Args::mode, "how values between pixels are made"),
-                 field("padding_mode", &Args::padding_mode, "what lies outside"),
-                 field("align_corners", &Args::align_corners,
-                       "-1 and 1 are the centres of the corner pixels, not their edges")};
+      Fields{field("x", &Args::x, "[n, c, h, w] or [n, c, d, h, w]"),
+             field("grid", &Args::grid, "[n, ho, wo, 2] or [n, do, ho, wo, 3]"),
+             field("mode", &Args::mode, "how values between pixels are made"),
+             field("padding_mode", &Args::padding_mode, "what lies outside"),
+             field("align_corners", &Args::align_corners,
+                   "-1 and 1 are the centres of the corner pixels, not their edges")};
   static constexpr Autocast autocast = Autocast::widest;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -140,7 +140,7 @@ struct AffineGrid {
       "The coordinates for grid_sample that an affine map gives to each pixel of a result.";
   static constexpr std::string_view example =
       "rille.affine_grid(rille.tensor{{{1, 0, 0}, {0, 1, 0}}}, {1, 1, 2, 2})";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("theta", &Args::theta, "[n, 2, 3], or [n, 3, 4] for volumes"),
       field("size", &Args::size, "of the result: [n, c, h, w] or [n, c, d, h, w]").required(),
       field("align_corners", &Args::align_corners,

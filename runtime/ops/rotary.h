@@ -21,16 +21,16 @@ struct RotaryEmbedding {
       "products of "
       "queries and keys depend on how far apart they stand. Pairs are (i, i + width / 2).";
   static constexpr std::string_view example = "rille.rotary_embedding(rille.ones(1, 2, 3, 4))";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "[..., time, n]"),
-      field("positions", &Args::positions,
-            "ids from 0, broadcast with [..., time]; default: 0, 1, 2...")
-          .saved(),
-      field("base", &Args::base, "the longest wave is about 2 * pi * base"),
-      field("offset", &Args::offset, "added to the positions: how many came before"),
-      field("width", &Args::width, "first elements to turn, an even number; default: all"),
-      field("interleaved", &Args::interleaved, "pairs are (2 i - 1, 2 i)"),
-      field("inverse", &Args::inverse, "turns back")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "[..., time, n]"),
+             field("positions", &Args::positions,
+                   "ids from 0, broadcast with [..., time]; default: 0, 1, 2...")
+                 .saved(),
+             field("base", &Args::base, "the longest wave is about 2 * pi * base"),
+             field("offset", &Args::offset, "added to the positions: how many came before"),
+             field("width", &Args::width, "first elements to turn, an even number; default: all"),
+             field("interleaved", &Args::interleaved, "pairs are (2 i - 1, 2 i)"),
+             field("inverse", &Args::inverse, "turns back")};
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Tensor compose(const Args& a);

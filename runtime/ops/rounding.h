@@ -8,7 +8,7 @@ struct Abs : Unary<Abs> {
   static constexpr std::string_view name = "abs";
   static constexpr std::string_view doc = "The absolute value of x; its slope at 0 is 0.";
   static constexpr std::string_view example = "rille.abs(rille.tensor{-1.5, 0.25, 2.5})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true;
   struct Fn {
     template <class A>
@@ -28,7 +28,7 @@ struct Sign : Unary<Sign> {
   static constexpr std::string_view name = "sign";
   static constexpr std::string_view doc = "-1, 0 or 1 with the sign of x; nan stays nan.";
   static constexpr std::string_view example = "rille.sign(rille.tensor{-1.5, 0.25, 2.5})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true;
   struct Fn {
     template <class A>
@@ -43,7 +43,7 @@ struct Floor : Unary<Floor> {
   static constexpr std::string_view name = "floor";
   static constexpr std::string_view doc = "The largest whole number that is at most x.";
   static constexpr std::string_view example = "rille.floor(rille.tensor{-1.5, 0.25, 2.5})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true;
   struct Fn {
     template <class A>
@@ -59,7 +59,7 @@ struct Ceil : Unary<Ceil> {
   static constexpr std::string_view name = "ceil";
   static constexpr std::string_view doc = "The smallest whole number that is at least x.";
   static constexpr std::string_view example = "rille.ceil(rille.tensor{-1.5, 0.25, 2.5})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true;
   struct Fn {
     template <class A>
@@ -75,7 +75,7 @@ struct Trunc : Unary<Trunc> {
   static constexpr std::string_view name = "trunc";
   static constexpr std::string_view doc = "x without its fraction.";
   static constexpr std::string_view example = "rille.trunc(rille.tensor{-1.5, 0.25, 2.5})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool keeps_integers = true;
   struct Fn {
     template <class A>
@@ -98,8 +98,8 @@ struct Round : Unary<Round> {
   static constexpr std::string_view example =
       "rille.round(rille.tensor{2.5, 3.14159}, { decimals = 2 })";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("decimals", &Args::decimals, "negative: tens, hundreds")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("decimals", &Args::decimals, "negative: tens, hundreds")};
   static constexpr bool keeps_integers = true;
   struct Fn {
     double scale;
@@ -182,7 +182,7 @@ struct NanToNum : Unary<NanToNum> {
       "numbers.";
   static constexpr std::string_view example =
       "rille.nan_to_num(rille.tensor{1, 0 / 0, 1 / 0}, { posinf = 9 })";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"), field("nan", &Args::nan, "in place of nan"),
       field("posinf", &Args::posinf, "in place of infinity; default: the largest number"),
       field("neginf", &Args::neginf, "in place of minus infinity; default: the least number")};
@@ -211,7 +211,7 @@ struct Positive {
   static constexpr std::string_view name = "positive";
   static constexpr std::string_view doc = "x itself, as the unary plus gives it.";
   static constexpr std::string_view example = "rille.positive(rille.tensor{1, -2})";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static Tensor compose(const Args& a) { return a.x; }
   static void samples(SampleList& s) { unary_samples<Positive>(s, -2, 2); }
 };

@@ -22,15 +22,15 @@ struct ScaledMm {
   static constexpr std::string_view example =
       "rille.scaled_mm(rille.ones(2, 32):to 'f8_e4m3', rille.ones(32, 3):to 'f8_e5m2', "
       "{ scale_a = 0.5, dtype = 'f32' })";
-  static constexpr auto fields = std::tuple{
-      field("a", &Args::a, "[m, k]"),
-      field("b", &Args::b, "[k, n]"),
-      field("scale_a", &Args::scale_a, "for all of a, [m, 1], or [m, blocks]").number(),
-      field("scale_b", &Args::scale_b, "for all of b, [1, n], or [blocks, n]").number(),
-      field("bias", &Args::bias, "[n]"),
-      field("dtype", &Args::dtype, "a float; default: that of a"),
-      field("global_scale_a", &Args::global_scale_a, "one number for all of a").number(),
-      field("global_scale_b", &Args::global_scale_b, "one number for all of b").number()};
+  static constexpr auto fields =
+      Fields{field("a", &Args::a, "[m, k]"),
+             field("b", &Args::b, "[k, n]"),
+             field("scale_a", &Args::scale_a, "for all of a, [m, 1], or [m, blocks]").number(),
+             field("scale_b", &Args::scale_b, "for all of b, [1, n], or [blocks, n]").number(),
+             field("bias", &Args::bias, "[n]"),
+             field("dtype", &Args::dtype, "a float; default: that of a"),
+             field("global_scale_a", &Args::global_scale_a, "one number for all of a").number(),
+             field("global_scale_b", &Args::global_scale_b, "one number for all of b").number()};
   static constexpr bool narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);

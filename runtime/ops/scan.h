@@ -16,9 +16,9 @@ struct Cumsum {
       "Sums of x up to each element along a dim; from each to the end with reverse.";
   static constexpr std::string_view example = "rille.cumsum(rille.tensor{1, 2, 3}, 1)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim").required(),
-                 field("dtype", &Args::dtype, "of the result; elements are cast first"),
-                 field("reverse", &Args::reverse, "sum from the end")};
+      Fields{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim").required(),
+             field("dtype", &Args::dtype, "of the result; elements are cast first"),
+             field("reverse", &Args::reverse, "sum from the end")};
   static constexpr Autocast autocast = Autocast::f32_out;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -35,7 +35,7 @@ struct Cumprod {
   static constexpr std::string_view name = "cumprod";
   static constexpr std::string_view doc = "Products of x up to each element along a dim.";
   static constexpr std::string_view example = "rille.cumprod(rille.tensor{1, 2, 3}, 1)";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor").saved(), field("dim", &Args::dim, "the dim").required(),
       field("dtype", &Args::dtype, "of the result; elements are cast first")};
   static constexpr Autocast autocast = Autocast::f32_out;
@@ -53,9 +53,9 @@ struct CumprodGrad {
   };
   static constexpr std::string_view name = "cumprod_grad";
   static constexpr std::string_view doc = "The gradient of cumprod.";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "the argument"),
-                                            field("dy", &Args::dy, "gradient of the result"),
-                                            field("dim", &Args::dim, "the dim").required()};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "the argument"), field("dy", &Args::dy, "gradient of the result"),
+             field("dim", &Args::dim, "the dim").required()};
   static constexpr bool method = false;
   static Meta infer(const Args& a) { return meta_of(a.x.shape(), a.dy.dtype(), a.x); }
   static void cpu(const Args& a, Tensor& y);
@@ -71,8 +71,8 @@ struct LogCumsumExp {
   static constexpr std::string_view name = "logcumsumexp";
   static constexpr std::string_view doc = "log(cumsum(exp(x))) along a dim, without overflow.";
   static constexpr std::string_view example = "rille.logcumsumexp(rille.tensor{1, 2, 3}, 1)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any float tensor").saved(),
-                                            field("dim", &Args::dim, "the dim").required()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor").saved(),
+                                        field("dim", &Args::dim, "the dim").required()};
   static constexpr bool saves_output = true;
   static Meta infer(const Args& a) { return meta_of(a.x.shape(), float_type(a.x), a.x); }
   static void cpu(const Args& a, Tensor& y);
@@ -88,7 +88,7 @@ struct LogCumsumExpGrad {
   };
   static constexpr std::string_view name = "logcumsumexp_grad";
   static constexpr std::string_view doc = "The gradient of logcumsumexp.";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "the argument"), field("y", &Args::y, "the result"),
       field("dy", &Args::dy, "its gradient"), field("dim", &Args::dim, "the dim").required()};
   static constexpr bool method = false;
@@ -107,8 +107,8 @@ struct RunningPick {
   };
   using Out = Picked;
   static constexpr auto result_names = kPickedNames;
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dim", &Args::dim, "the dim").required()};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim").required()};
   static std::array<Meta, 2> infer(const Args& a) {
     axis(a.dim.value, a.x.rank());
     return picked_meta(a.x, a.x.shape());
@@ -144,7 +144,7 @@ struct Diff {
   static constexpr std::string_view doc =
       "Differences of neighbours along a dim, n times over; x itself where n is 0.";
   static constexpr std::string_view example = "rille.diff(rille.tensor{1, 4, 9})";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"), field("n", &Args::n, "how often"),
       field("dim", &Args::dim, "the dim"), field("prepend", &Args::prepend, "put before x first"),
       field("append", &Args::append, "put after x first")};
@@ -162,9 +162,9 @@ struct Integral {
     Axis dim = {-1};
   };
   static constexpr auto fields =
-      std::tuple{field("y", &Args::y, "samples"),
-                 field("x", &Args::x, "where they were taken; default: dx apart"),
-                 field("dx", &Args::dx, "their distance"), field("dim", &Args::dim, "the dim")};
+      Fields{field("y", &Args::y, "samples"),
+             field("x", &Args::x, "where they were taken; default: dx apart"),
+             field("dx", &Args::dx, "their distance"), field("dim", &Args::dim, "the dim")};
   static constexpr Autocast autocast = Autocast::f32;
   static void samples(SampleList& s);
 };

@@ -17,11 +17,11 @@ struct Scatter {
       "replaced.";
   static constexpr std::string_view example =
       "rille.zeros(2, 3):scatter(2, rille.tensor({{1}, {2}}, { dtype = 'i64' }), 5)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"),
-      field("dim", &Args::dim, "the dim that ids address").required(),
-      field("index", &Args::index, "ids from 0; as many dims as x").saved(),
-      field("source", &Args::source, "values in the places of index, or a number").number()};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"),
+             field("dim", &Args::dim, "the dim that ids address").required(),
+             field("index", &Args::index, "ids from 0; as many dims as x").saved(),
+             field("source", &Args::source, "values in the places of index, or a number").number()};
   static constexpr bool in_place = true, strided_out = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -41,10 +41,10 @@ struct ScatterAdd {
   static constexpr std::string_view example =
       "rille.zeros(3):scatter_add(1, rille.tensor({0, 0, 2}, { dtype = 'i64' }), rille.ones(3))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("dim", &Args::dim, "the dim that ids address").required(),
-                 field("index", &Args::index, "ids from 0; as many dims as x").saved(),
-                 field("source", &Args::source, "values in the places of index")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("dim", &Args::dim, "the dim that ids address").required(),
+             field("index", &Args::index, "ids from 0; as many dims as x").saved(),
+             field("source", &Args::source, "values in the places of index")};
   static constexpr Autocast autocast = Autocast::widest;
   static constexpr bool in_place = true, strided_out = true;
   static Meta infer(const Args& a);
@@ -68,11 +68,11 @@ struct IndexAdd {
   static constexpr std::string_view example =
       "rille.zeros(3, 2):index_add(1, rille.tensor({2, 2}, { dtype = 'i64' }), rille.ones(2, 2))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("dim", &Args::dim, "the dim that ids address").required(),
-                 field("index", &Args::index, "ids from 0, one dim").saved(),
-                 field("source", &Args::source, "one part for each id"),
-                 field("alpha", &Args::alpha, "factor of source")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("dim", &Args::dim, "the dim that ids address").required(),
+             field("index", &Args::index, "ids from 0, one dim").saved(),
+             field("source", &Args::source, "one part for each id"),
+             field("alpha", &Args::alpha, "factor of source")};
   static constexpr bool in_place = true, strided_out = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -92,10 +92,10 @@ struct IndexCopy {
   static constexpr std::string_view example =
       "rille.zeros(3, 2):index_copy(1, rille.tensor({2, 0}, { dtype = 'i64' }), rille.ones(2, 2))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("dim", &Args::dim, "the dim that ids address").required(),
-                 field("index", &Args::index, "ids from 0, one dim, each once").saved(),
-                 field("source", &Args::source, "one part for each id")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("dim", &Args::dim, "the dim that ids address").required(),
+             field("index", &Args::index, "ids from 0, one dim, each once").saved(),
+             field("source", &Args::source, "one part for each id")};
   static constexpr Autocast autocast = Autocast::widest;
   static constexpr bool in_place = true, strided_out = true;
   static Meta infer(const Args& a);
@@ -116,10 +116,10 @@ struct IndexFill {
   static constexpr std::string_view example =
       "rille.ones(3, 2):index_fill(1, rille.tensor({-1, 0}, { dtype = 'i64' }), 7)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("dim", &Args::dim, "the dim that ids address").required(),
-                 field("index", &Args::index, "ids from 0, negative ones from the end").saved(),
-                 field("value", &Args::value, "a number or a tensor of one element").number()};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("dim", &Args::dim, "the dim that ids address").required(),
+             field("index", &Args::index, "ids from 0, negative ones from the end").saved(),
+             field("value", &Args::value, "a number or a tensor of one element").number()};
   static constexpr bool in_place = true, strided_out = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -142,7 +142,7 @@ struct IndexPut {
       "A copy of x with source where index(x, indices) would read; added to it with accumulate.";
   static constexpr std::string_view example =
       "rille.zeros(4):index_put({ rille.tensor({3, 0}, { dtype = 'i64' }) }, 5)";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"),
       field("indices", &Args::indices, "ids from 0, negative ones from the end, or bool masks")
           .saved()
@@ -169,10 +169,10 @@ struct Put {
   static constexpr std::string_view example =
       "rille.zeros(2, 2):put(rille.tensor({3, 0}, { dtype = 'i64' }), rille.ones(2))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("index", &Args::index, "ids from 0, negative ones from the end"),
-                 field("source", &Args::source, "as many elements as ids"),
-                 field("accumulate", &Args::accumulate, "add instead of replacing")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("index", &Args::index, "ids from 0, negative ones from the end"),
+             field("source", &Args::source, "as many elements as ids"),
+             field("accumulate", &Args::accumulate, "add instead of replacing")};
   static constexpr bool in_place = true;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -188,7 +188,7 @@ struct MaskedScatter {
   static constexpr std::string_view example =
       "rille.zeros(3):masked_scatter(rille.ones(3, { dtype = 'bool' }), rille.arange(1, 3, 1, { "
       "dtype = 'f32' }))";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"), field("mask", &Args::mask, "bool; broadcasts with x"),
       field("source", &Args::source, "at least as many elements as are true")};
   static constexpr bool in_place = true;

@@ -21,12 +21,12 @@ struct ScatterReduce {
       "rille.zeros(3):scatter_reduce(1, rille.tensor({0, 0, 2}, { dtype = 'i64' }), rille.ones(3), "
       "'mean')";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("dim", &Args::dim, "the dim that ids address").required(),
-                 field("index", &Args::index, "ids from 0; as many dims as x"),
-                 field("source", &Args::source, "values in the places of index"),
-                 field("reduce", &Args::reduce, "how"),
-                 field("include_self", &Args::include_self, "x takes part")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("dim", &Args::dim, "the dim that ids address").required(),
+             field("index", &Args::index, "ids from 0; as many dims as x"),
+             field("source", &Args::source, "values in the places of index"),
+             field("reduce", &Args::reduce, "how"),
+             field("include_self", &Args::include_self, "x takes part")};
   static constexpr bool in_place = true, strided_out = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);

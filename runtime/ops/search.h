@@ -20,9 +20,9 @@ struct UniqueParts {
       "The different elements, for each of x which it is, and how often each occurs.";
   static constexpr std::string_view no_gradient = "the number of different values changes in jumps";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("dim", &Args::dim, "compare the parts of x along it"),
-                 field("consecutive", &Args::consecutive, "only neighbours are compared")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("dim", &Args::dim, "compare the parts of x along it"),
+             field("consecutive", &Args::consecutive, "only neighbours are compared")};
   static constexpr bool method = false, dynamic = true;
   static std::array<Meta, 3> infer(const Args& a);
   static void cpu(const Args& a, Out& y);
@@ -44,11 +44,11 @@ struct Unique {
   static constexpr std::string_view example =
       "rille.unique(rille.tensor{3, 1, 3}, { return_counts = true })";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("sorted", &Args::sorted, "they are sorted in any case"),
-                 field("return_inverse", &Args::return_inverse, "also the ids"),
-                 field("return_counts", &Args::return_counts, "also the counts"),
-                 field("dim", &Args::dim, "default: x as one row")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("sorted", &Args::sorted, "they are sorted in any case"),
+             field("return_inverse", &Args::return_inverse, "also the ids"),
+             field("return_counts", &Args::return_counts, "also the counts"),
+             field("dim", &Args::dim, "default: x as one row")};
   static Out compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -65,10 +65,10 @@ struct UniqueConsecutive {
       "x with runs of equal neighbours made one; ids and counts as unique gives them.";
   static constexpr std::string_view example = "rille.unique_consecutive(rille.tensor{1, 1, 2, 1})";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("return_inverse", &Args::return_inverse, "also the ids"),
-                 field("return_counts", &Args::return_counts, "also the counts"),
-                 field("dim", &Args::dim, "default: x as one row")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("return_inverse", &Args::return_inverse, "also the ids"),
+             field("return_counts", &Args::return_counts, "also the counts"),
+             field("dim", &Args::dim, "default: x as one row")};
   static Out compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -85,9 +85,9 @@ struct Bincount {
   static constexpr std::string_view example =
       "rille.bincount(rille.tensor({0, 2, 2}, { dtype = 'i64' }))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "integers from 0, one dim").saved(),
-                 field("weights", &Args::weights, "as many; default: 1 each"),
-                 field("minlength", &Args::minlength, "the result has at least so many elements")};
+      Fields{field("x", &Args::x, "integers from 0, one dim").saved(),
+             field("weights", &Args::weights, "as many; default: 1 each"),
+             field("minlength", &Args::minlength, "the result has at least so many elements")};
   static constexpr bool dynamic = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -108,9 +108,9 @@ struct Histc {
   static constexpr std::string_view example = "rille.histc(rille.tensor{1, 2, 1}, 4, 0, 3)";
   static constexpr std::string_view no_gradient = "counts change in jumps";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("bins", &Args::bins, "number of parts"),
-                 field("min", &Args::min, "where the first begins"),
-                 field("max", &Args::max, "where the last ends")};
+      Fields{field("x", &Args::x, "any tensor"), field("bins", &Args::bins, "number of parts"),
+             field("min", &Args::min, "where the first begins"),
+             field("max", &Args::max, "where the last ends")};
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
@@ -128,11 +128,11 @@ struct SearchSorted {
   static constexpr std::string_view example =
       "rille.searchsorted(rille.tensor{1, 3, 5}, rille.tensor{3, 4})";
   static constexpr bool differentiable = false;
-  static constexpr auto fields = std::tuple{
-      field("sorted", &Args::sorted, "one ascending line, or one for each line of values"),
-      field("values", &Args::values, "any tensor or number").number(),
-      field("right", &Args::right, "behind equal elements"),
-      field("out_int32", &Args::out_int32, "i32 instead of i64")};
+  static constexpr auto fields =
+      Fields{field("sorted", &Args::sorted, "one ascending line, or one for each line of values"),
+             field("values", &Args::values, "any tensor or number").number(),
+             field("right", &Args::right, "behind equal elements"),
+             field("out_int32", &Args::out_int32, "i32 instead of i64")};
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static void samples(SampleList& s);
@@ -150,10 +150,10 @@ struct Bucketize {
       "rille.bucketize(rille.tensor{0.5, 3}, rille.tensor{1, 2})";
   static constexpr bool differentiable = false;
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number(),
-                 field("boundaries", &Args::boundaries, "one ascending line"),
-                 field("right", &Args::right, "an element equal to a boundary lies behind it"),
-                 field("out_int32", &Args::out_int32, "i32 instead of i64")};
+      Fields{field("x", &Args::x, "any tensor or number").number(),
+             field("boundaries", &Args::boundaries, "one ascending line"),
+             field("right", &Args::right, "an element equal to a boundary lies behind it"),
+             field("out_int32", &Args::out_int32, "i32 instead of i64")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

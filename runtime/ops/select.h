@@ -15,9 +15,9 @@ struct Where {
       "x where the condition is true, else y, with broadcasting.";
   static constexpr std::string_view example = "rille.where(rille.tensor{1, -2}:gt(0), 1, 0)";
   static constexpr auto fields =
-      std::tuple{field("condition", &Args::condition, "a bool tensor").saved(),
-                 field("x", &Args::x, "any tensor or number").number(),
-                 field("y", &Args::y, "any tensor or number").number()};
+      Fields{field("condition", &Args::condition, "a bool tensor").saved(),
+             field("x", &Args::x, "any tensor or number").number(),
+             field("y", &Args::y, "any tensor or number").number()};
   static constexpr bool broadcasts = true, method = false, narrow = true;
   static constexpr Autocast autocast = Autocast::follow;
   static Meta infer(const Args& a);
@@ -35,7 +35,7 @@ struct MaskedFill {
       "value where the mask is true, else x, with broadcasting.";
   static constexpr std::string_view example =
       "rille.masked_fill(rille.tensor{1, -2}, rille.tensor{1, -2}:lt(0), 0)";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"), field("mask", &Args::mask, "a bool tensor").saved(),
       field("value", &Args::value, "a number or a 0-d tensor").number()};
   static constexpr bool in_place = true, strided_out = true, broadcasts = true, narrow = true;
@@ -55,10 +55,9 @@ struct Clamp {
   static constexpr std::string_view doc =
       "x between min and max, each a number, a tensor or left out; max wins.";
   static constexpr std::string_view example = "rille.clamp(rille.tensor{-3, 0, 3}, -1, 1)";
-  static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor").saved(),
-                 field("min", &Args::min, "lower limit").number().saved(),
-                 field("max", &Args::max, "upper limit").number().saved()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor").saved(),
+                                        field("min", &Args::min, "lower limit").number().saved(),
+                                        field("max", &Args::max, "upper limit").number().saved()};
   static constexpr bool in_place = true, strided_out = true, broadcasts = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
@@ -73,8 +72,8 @@ struct ClampMin {
   static constexpr std::string_view name = "clamp_min";
   static constexpr std::string_view doc = "x, but min where it is below.";
   static constexpr std::string_view example = "rille.clamp_min(rille.tensor{-3, 3}, 0)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("min", &Args::min, "lower limit").number()};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"), field("min", &Args::min, "lower limit").number()};
   static constexpr bool in_place = true;
   static Tensor compose(const Args& a) { return call<Clamp>({.x = a.x, .min = a.min}); }
   static void samples(SampleList& s);
@@ -87,8 +86,8 @@ struct ClampMax {
   static constexpr std::string_view name = "clamp_max";
   static constexpr std::string_view doc = "x, but max where it is above.";
   static constexpr std::string_view example = "rille.clamp_max(rille.tensor{-3, 3}, 0)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("max", &Args::max, "upper limit").number()};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"), field("max", &Args::max, "upper limit").number()};
   static constexpr bool in_place = true;
   static Tensor compose(const Args& a) { return call<Clamp>({.x = a.x, .max = a.max}); }
   static void samples(SampleList& s);
@@ -99,8 +98,8 @@ struct Maximum : Binary<Maximum> {
   static constexpr std::string_view doc = "The larger of x and y; nan where either is nan.";
   static constexpr std::string_view example = "rille.maximum(rille.tensor{1, 5}, 3)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                 field("y", &Args::y, "any tensor or number").number().saved()};
+      Fields{field("x", &Args::x, "any tensor or number").number().saved(),
+             field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr bool in_place = false;
   struct Fn {
     template <class A>
@@ -117,8 +116,8 @@ struct Minimum : Binary<Minimum> {
   static constexpr std::string_view doc = "The smaller of x and y; nan where either is nan.";
   static constexpr std::string_view example = "rille.minimum(rille.tensor{1, 5}, 3)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                 field("y", &Args::y, "any tensor or number").number().saved()};
+      Fields{field("x", &Args::x, "any tensor or number").number().saved(),
+             field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr bool in_place = false;
   struct Fn {
     template <class A>
@@ -135,8 +134,8 @@ struct FMax : Binary<FMax> {
   static constexpr std::string_view doc = "The larger of x and y; the other one where one is nan.";
   static constexpr std::string_view example = "rille.fmax(rille.tensor{1, 5}, 3)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                 field("y", &Args::y, "any tensor or number").number().saved()};
+      Fields{field("x", &Args::x, "any tensor or number").number().saved(),
+             field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr bool in_place = false;
   struct Fn {
     template <class A>
@@ -153,8 +152,8 @@ struct FMin : Binary<FMin> {
   static constexpr std::string_view doc = "The smaller of x and y; the other one where one is nan.";
   static constexpr std::string_view example = "rille.fmin(rille.tensor{1, 5}, 3)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor or number").number().saved(),
-                 field("y", &Args::y, "any tensor or number").number().saved()};
+      Fields{field("x", &Args::x, "any tensor or number").number().saved(),
+             field("y", &Args::y, "any tensor or number").number().saved()};
   static constexpr bool in_place = false;
   struct Fn {
     template <class A>

@@ -14,8 +14,8 @@ struct Cat {
       "The tensors one after another along a dim. Other sizes must agree; dtypes are promoted.";
   static constexpr std::string_view example =
       "rille.cat({ rille.ones(2, 3), rille.zeros(1, 3) }, 1)";
-  static constexpr auto fields = std::tuple{field("tensors", &Args::tensors, "at least one"),
-                                            field("dim", &Args::dim, "the dim that grows")};
+  static constexpr auto fields = Fields{field("tensors", &Args::tensors, "at least one"),
+                                        field("dim", &Args::dim, "the dim that grows")};
   static constexpr Autocast autocast = Autocast::widest;
   static constexpr bool method = false, narrow = true;
   static Meta infer(const Args& a);
@@ -32,8 +32,8 @@ struct Stack {
   static constexpr std::string_view name = "stack";
   static constexpr std::string_view doc = "Tensors of one shape side by side along a new dim.";
   static constexpr std::string_view example = "rille.stack({ rille.ones(3), rille.zeros(3) }, 1)";
-  static constexpr auto fields = std::tuple{field("tensors", &Args::tensors, "at least one"),
-                                            field("dim", &Args::dim, "where the new dim will be")};
+  static constexpr auto fields = Fields{field("tensors", &Args::tensors, "at least one"),
+                                        field("dim", &Args::dim, "where the new dim will be")};
   static constexpr Autocast autocast = Autocast::widest;
   static constexpr bool method = false;
   static Tensor compose(const Args& a);
@@ -45,7 +45,7 @@ struct StackAlong {
   struct Args {
     std::vector<Tensor> tensors;
   };
-  static constexpr auto fields = std::tuple{field("tensors", &Args::tensors, "at least one")};
+  static constexpr auto fields = Fields{field("tensors", &Args::tensors, "at least one")};
   static constexpr bool method = false;
 };
 
@@ -84,7 +84,7 @@ struct AtLeast1d {
   static constexpr std::string_view name = "atleast_1d";
   static constexpr std::string_view doc = "x, with one dim where it has none.";
   static constexpr std::string_view example = "rille.atleast_1d(rille.tensor(3))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -96,7 +96,7 @@ struct AtLeast2d {
   static constexpr std::string_view name = "atleast_2d";
   static constexpr std::string_view doc = "x, as a matrix of one row where it has fewer dims.";
   static constexpr std::string_view example = "rille.atleast_2d(rille.ones(3))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -109,7 +109,7 @@ struct AtLeast3d {
   static constexpr std::string_view doc =
       "x with three dims: [1, n, 1] of a vector, [m, n, 1] of a matrix.";
   static constexpr std::string_view example = "rille.atleast_3d(rille.ones(2, 3))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -123,8 +123,7 @@ struct BlockDiag {
       "A matrix with the tensors as blocks on its diagonal; vectors are rows.";
   static constexpr std::string_view example =
       "rille.block_diag { rille.ones(2, 2), rille.ones(1, 3) }";
-  static constexpr auto fields =
-      std::tuple{field("tensors", &Args::tensors, "at most two dims each")};
+  static constexpr auto fields = Fields{field("tensors", &Args::tensors, "at most two dims each")};
   static constexpr bool method = false;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -143,8 +142,8 @@ struct Tile {
       "numbers than dims are for the last ones.";
   static constexpr std::string_view example = "rille.ones(2, 3):tile(2, 1)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("sizes", &Args::sizes, "how often, each dim").required()};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("sizes", &Args::sizes, "how often, each dim").required()};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -159,10 +158,10 @@ struct RepeatInterleave {
       "Each element along a dim repeated in its place: all equally often, or as a tensor of counts "
       "says.";
   static constexpr std::string_view example = "rille.ones(2, 3):repeat_interleave(2, 1)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"),
-      field("repeats", &Args::repeats, "how often, or a count for each position").number(),
-      field("dim", &Args::dim, "default: x is flattened first")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"),
+             field("repeats", &Args::repeats, "how often, or a count for each position").number(),
+             field("dim", &Args::dim, "default: x is flattened first")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -178,7 +177,7 @@ struct BroadcastTensors {
   static constexpr std::string_view doc = "The tensors as views of their common shape.";
   static constexpr std::string_view example =
       "rille.broadcast_tensors { rille.ones(3, 1), rille.ones(2) }";
-  static constexpr auto fields = std::tuple{field("tensors", &Args::tensors, "any tensors")};
+  static constexpr auto fields = Fields{field("tensors", &Args::tensors, "any tensors")};
   static constexpr bool method = false;
   static std::vector<Tensor> compose(const Args& a);
   static void samples(SampleList& s);
@@ -198,8 +197,8 @@ struct Meshgrid {
   static constexpr std::string_view example =
       "rille.meshgrid { rille.arange(1, 2), rille.arange(1, 3) }";
   static constexpr auto fields =
-      std::tuple{field("tensors", &Args::tensors, "vectors or numbers"),
-                 field("indexing", &Args::indexing, "order of the first two dims")};
+      Fields{field("tensors", &Args::tensors, "vectors or numbers"),
+             field("indexing", &Args::indexing, "order of the first two dims")};
   static constexpr bool method = false;
   static std::vector<Tensor> compose(const Args& a);
   static void samples(SampleList& s);
@@ -215,7 +214,7 @@ struct CartesianProd {
       "All combinations of one element of each vector, one a row.";
   static constexpr std::string_view example =
       "rille.cartesian_prod { rille.arange(1, 2), rille.arange(1, 3) }";
-  static constexpr auto fields = std::tuple{field("tensors", &Args::tensors, "vectors")};
+  static constexpr auto fields = Fields{field("tensors", &Args::tensors, "vectors")};
   static constexpr bool method = false;
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -232,8 +231,8 @@ struct Combinations {
       "All choices of r elements of a vector, in order, one a row.";
   static constexpr std::string_view example = "rille.combinations(rille.arange(1, 3))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "a vector"), field("r", &Args::r, "elements in a row"),
-                 field("with_replacement", &Args::with_replacement, "an element may come again")};
+      Fields{field("x", &Args::x, "a vector"), field("r", &Args::r, "elements in a row"),
+             field("with_replacement", &Args::with_replacement, "an element may come again")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

@@ -17,10 +17,10 @@ struct Narrow : PartialView<Narrow> {
   static constexpr std::string_view doc =
       "The part of x from position start on, length long, along one dim.";
   static constexpr std::string_view example = "rille.ones(5, 2):narrow(1, 2, 3)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim to cut").required(),
-      field("start", &Args::start, "first position").required(),
-      field("length", &Args::length, "how many").required()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor"),
+                                        field("dim", &Args::dim, "the dim to cut").required(),
+                                        field("start", &Args::start, "first position").required(),
+                                        field("length", &Args::length, "how many").required()};
   static View view(const Args& a);
   static void samples(SampleList& s);
 };
@@ -35,9 +35,9 @@ struct Select : PartialView<Select> {
   static constexpr std::string_view doc = "What x holds at one position of a dim; the dim goes.";
   static constexpr std::string_view example = "rille.ones(5, 2):select(1, -1)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("dim", &Args::dim, "the dim to look along").required(),
-                 field("index", &Args::index, "the position").required()};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("dim", &Args::dim, "the dim to look along").required(),
+             field("index", &Args::index, "the position").required()};
   static View view(const Args& a);
   static void samples(SampleList& s);
 };
@@ -54,7 +54,7 @@ struct Slice : PartialView<Slice> {
       "Every step-th position of a dim from first to last, both included; cut off at the ends of "
       "x.";
   static constexpr std::string_view example = "rille.ones(6, 2):slice(1, 2, -1, 2)";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim to cut"),
       field("first", &Args::first, "first position"), field("last", &Args::last, "last position"),
       field("step", &Args::step, "distance of two positions")};
@@ -73,10 +73,10 @@ struct Diagonal : PartialView<Diagonal> {
       "A diagonal of two dims as the last dim of a view: above the main one where offset is "
       "positive.";
   static constexpr std::string_view example = "rille.eye(3):diagonal()";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "at least two dims"),
-                                            field("offset", &Args::offset, "which diagonal"),
-                                            field("dim1", &Args::dim1, "counts the rows"),
-                                            field("dim2", &Args::dim2, "counts the columns")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "at least two dims"),
+                                        field("offset", &Args::offset, "which diagonal"),
+                                        field("dim1", &Args::dim1, "counts the rows"),
+                                        field("dim2", &Args::dim2, "counts the columns")};
   static View view(const Args& a);
   static void samples(SampleList& s);
 };
@@ -92,7 +92,7 @@ struct Unfold : PartialView<Unfold> {
       "All windows of a size along a dim, step apart: the dim counts windows, a new last one runs "
       "in them.";
   static constexpr std::string_view example = "rille.arange(1, 7):unfold(1, 3, 2)";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim to cut").required(),
       field("size", &Args::size, "of a window").required(),
       field("step", &Args::step, "from window to window").required()};
@@ -111,8 +111,8 @@ struct Unbind {
   static constexpr std::string_view name = "unbind";
   static constexpr std::string_view doc = "What x holds at each position of a dim, one view each.";
   static constexpr std::string_view example = "rille.ones(2, 3):unbind(1)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dim", &Args::dim, "the dim to take apart")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim to take apart")};
   static std::vector<View> view(const Args& a);
   static Args grad(const Back<Unbind>& b);
   static void samples(SampleList& s);
@@ -131,9 +131,9 @@ struct Split {
       "view.";
   static constexpr std::string_view example = "rille.ones(5, 2):split({2, 3}, 1)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("size", &Args::size, "of every part, or of each").required(),
-                 field("dim", &Args::dim, "the dim to cut")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("size", &Args::size, "of every part, or of each").required(),
+             field("dim", &Args::dim, "the dim to cut")};
   static std::vector<View> view(const Args& a);
   static Args grad(const Back<Split>& b);
   static void samples(SampleList& s);
@@ -150,9 +150,9 @@ struct Chunk {
   static constexpr std::string_view doc =
       "x cut into at most n parts, all as large as the first but for the last; each a view.";
   static constexpr std::string_view example = "rille.ones(5, 2):chunk(2, 1)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("n", &Args::n, "how many parts").required(),
-                                            field("dim", &Args::dim, "the dim to cut")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"), field("n", &Args::n, "how many parts").required(),
+             field("dim", &Args::dim, "the dim to cut")};
   static std::vector<Tensor> compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -169,7 +169,7 @@ struct TensorSplit {
   static constexpr std::string_view doc =
       "x cut into that many parts, sizes differing by one at most, or after the positions in cuts.";
   static constexpr std::string_view example = "rille.ones(5, 2):tensor_split(3, 1)";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"), field("sections", &Args::sections, "how many parts"),
       field("dim", &Args::dim, "the dim to cut"),
       field("cuts", &Args::cuts, "instead: after how many elements to cut, rising")};
@@ -192,12 +192,12 @@ struct SliceScatter {
   static constexpr std::string_view example =
       "rille.zeros(4):slice_scatter(rille.ones(2), 1, 2, 3)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("source", &Args::source, "in the shape of that slice"),
-                 field("dim", &Args::dim, "the dim to cut"),
-                 field("first", &Args::first, "first position"),
-                 field("last", &Args::last, "last position"),
-                 field("step", &Args::step, "distance of two positions")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("source", &Args::source, "in the shape of that slice"),
+             field("dim", &Args::dim, "the dim to cut"),
+             field("first", &Args::first, "first position"),
+             field("last", &Args::last, "last position"),
+             field("step", &Args::step, "distance of two positions")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -213,10 +213,10 @@ struct SelectScatter {
   static constexpr std::string_view example =
       "rille.zeros(2, 3):select_scatter(rille.ones(3), 1, 2)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("source", &Args::source, "in the shape of that select"),
-                 field("dim", &Args::dim, "the dim to look along").required(),
-                 field("index", &Args::index, "the position").required()};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("source", &Args::source, "in the shape of that select"),
+             field("dim", &Args::dim, "the dim to look along").required(),
+             field("index", &Args::index, "the position").required()};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -231,11 +231,11 @@ struct DiagonalScatter {
   static constexpr std::string_view doc = "A copy of x with source on a diagonal.";
   static constexpr std::string_view example = "rille.zeros(3, 3):diagonal_scatter(rille.ones(3))";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "at least two dims"),
-                 field("source", &Args::source, "in the shape of that diagonal"),
-                 field("offset", &Args::offset, "which diagonal"),
-                 field("dim1", &Args::dim1, "counts the rows"),
-                 field("dim2", &Args::dim2, "counts the columns")};
+      Fields{field("x", &Args::x, "at least two dims"),
+             field("source", &Args::source, "in the shape of that diagonal"),
+             field("offset", &Args::offset, "which diagonal"),
+             field("dim1", &Args::dim1, "counts the rows"),
+             field("dim2", &Args::dim2, "counts the columns")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

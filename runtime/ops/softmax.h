@@ -12,7 +12,7 @@ struct AlongDim {
     Axis dim{-1};
     std::optional<DType> dtype = {};
   };
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any float tensor"), field("dim", &Args::dim, "the dim to sum over"),
       field("dtype", &Args::dtype, "of the result; x is cast first")};
   static constexpr Autocast autocast = Autocast::f32_out;
@@ -67,7 +67,7 @@ struct GumbelSoftmax {
       "With hard "
       "a one stands at the largest, and the gradient is that of the soft result.";
   static constexpr std::string_view example = "rille.gumbel_softmax(rille.zeros(2, 3), 0.5)";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "logits"), field("tau", &Args::tau, "temperature"),
       field("hard", &Args::hard, "one-hot results"),
       field("dim", &Args::dim, "the dim of categories"), field("draw", &Args::draw, "numbers")};
@@ -85,8 +85,8 @@ struct SoftmaxGrad {
   static constexpr std::string_view name = "softmax_grad";
   static constexpr std::string_view doc = "The gradient of softmax, from its result.";
   static constexpr auto fields =
-      std::tuple{field("y", &Args::y, "the result"), field("dy", &Args::dy, "its gradient"),
-                 field("dim", &Args::dim, "the dim summed over").required()};
+      Fields{field("y", &Args::y, "the result"), field("dy", &Args::dy, "its gradient"),
+             field("dim", &Args::dim, "the dim summed over").required()};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& dx);
@@ -103,8 +103,8 @@ struct LogSoftmaxGrad {
   static constexpr std::string_view name = "log_softmax_grad";
   static constexpr std::string_view doc = "The gradient of log_softmax, from its result.";
   static constexpr auto fields =
-      std::tuple{field("y", &Args::y, "the result"), field("dy", &Args::dy, "its gradient"),
-                 field("dim", &Args::dim, "the dim summed over").required()};
+      Fields{field("y", &Args::y, "the result"), field("dy", &Args::dy, "its gradient"),
+             field("dim", &Args::dim, "the dim summed over").required()};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& dx);

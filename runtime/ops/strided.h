@@ -17,11 +17,11 @@ struct AsStrided {
   static constexpr std::string_view doc =
       "A look at the memory of x with any sizes, strides and offset, counted in elements from 0.";
   static constexpr std::string_view example = "rille.as_strided(rille.ones(6), {2, 2}, {1, 2})";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"),
-      field("size", &Args::size, "sizes of the result").required(),
-      field("stride", &Args::strides, "elements from one to the next, each dim").required(),
-      field("offset", &Args::offset, "of the first element; default: that of x")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"),
+             field("size", &Args::size, "sizes of the result").required(),
+             field("stride", &Args::strides, "elements from one to the next, each dim").required(),
+             field("offset", &Args::offset, "of the first element; default: that of x")};
   static View view(const Args& a);
   static Args grad(const Back<AsStrided>& b);
   static void samples(SampleList& s);
@@ -37,7 +37,7 @@ struct StridedPlace {
   static constexpr std::string_view name = "strided_place";
   static constexpr std::string_view doc =
       "Zeros of a shape, with x added where a look with those strides and that offset would see.";
-  static constexpr auto fields = std::tuple{
+  static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"), field("shape", &Args::shape, "of the result").required(),
       field("stride", &Args::strides, "where x goes").required(),
       field("offset", &Args::offset, "where its first element goes")};
@@ -61,11 +61,11 @@ struct AsStridedScatter {
   static constexpr std::string_view example =
       "rille.as_strided_scatter(rille.zeros(6), rille.ones(2), {2}, {3}, 1)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("source", &Args::source, "the new values; broadcasts to size"),
-                 field("size", &Args::size, "sizes of the look").required(),
-                 field("stride", &Args::strides, "its strides").required(),
-                 field("offset", &Args::offset, "its first element")};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("source", &Args::source, "the new values; broadcasts to size"),
+             field("size", &Args::size, "sizes of the look").required(),
+             field("stride", &Args::strides, "its strides").required(),
+             field("offset", &Args::offset, "its first element")};
   static constexpr bool broadcasts = true, narrow = true;
   static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);

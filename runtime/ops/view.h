@@ -14,8 +14,8 @@ struct ViewShape {
   static constexpr std::string_view doc =
       "x under another shape, sharing its memory. One size may be -1: it is worked out.";
   static constexpr std::string_view example = "rille.ones(2, 6):view(3, -1)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"), field("shape", &Args::shape, "the new sizes").required()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor"),
+                                        field("shape", &Args::shape, "the new sizes").required()};
   static View view(const Args& a);
   static Args grad(const Back<ViewShape>& b);
   static void samples(SampleList& s);
@@ -30,8 +30,8 @@ struct Reshape {
   static constexpr std::string_view doc =
       "x under another shape: a view where its strides allow, else a copy. -1 is worked out.";
   static constexpr std::string_view example = "rille.ones(2, 6):t():reshape(3, -1)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"), field("shape", &Args::shape, "the new sizes").required()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor"),
+                                        field("shape", &Args::shape, "the new sizes").required()};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -43,8 +43,8 @@ struct ViewAs {
   static constexpr std::string_view name = "view_as";
   static constexpr std::string_view doc = "x as a view with the shape of another tensor.";
   static constexpr std::string_view example = "rille.ones(6):view_as(rille.ones(2, 3))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("other", &Args::other, "gives the shape")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"), field("other", &Args::other, "gives the shape")};
   static View view(const Args& a);
   static Args grad(const Back<ViewAs>& b);
   static void samples(SampleList& s);
@@ -60,8 +60,8 @@ struct Flatten {
       "x with the dims from start to end, both included, made one.";
   static constexpr std::string_view example = "rille.ones(2, 3, 4):flatten(2)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("start", &Args::start, "first dim"),
-                 field("end", &Args::end, "last dim")};
+      Fields{field("x", &Args::x, "any tensor"), field("start", &Args::start, "first dim"),
+             field("end", &Args::end, "last dim")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -75,9 +75,9 @@ struct Unflatten {
   static constexpr std::string_view name = "unflatten";
   static constexpr std::string_view doc = "x with one dim split into several. One size may be -1.";
   static constexpr std::string_view example = "rille.ones(2, 6):unflatten(2, 3, -1)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "the dim to split").required(),
-      field("sizes", &Args::sizes, "its new sizes").required()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor"),
+                                        field("dim", &Args::dim, "the dim to split").required(),
+                                        field("sizes", &Args::sizes, "its new sizes").required()};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -91,8 +91,8 @@ struct Squeeze {
   static constexpr std::string_view doc =
       "x without dims of size 1: all of them, or the one named if its size is 1.";
   static constexpr std::string_view example = "rille.zeros(1, 3, 1):squeeze()";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"), field("dim", &Args::dim, "default: every dim of size 1")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor"),
+                                        field("dim", &Args::dim, "default: every dim of size 1")};
   static View view(const Args& a);
   static Args grad(const Back<Squeeze>& b);
   static void samples(SampleList& s);
@@ -106,8 +106,8 @@ struct Unsqueeze {
   static constexpr std::string_view name = "unsqueeze";
   static constexpr std::string_view doc = "x with a dim of size 1 put in; dim is where it will be.";
   static constexpr std::string_view example = "rille.ones(3):unsqueeze(-1)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dim", &Args::dim, "the new dim").required()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor"),
+                                        field("dim", &Args::dim, "the new dim").required()};
   static View view(const Args& a);
   static Args grad(const Back<Unsqueeze>& b);
   static void samples(SampleList& s);
@@ -121,8 +121,8 @@ struct Permute {
   static constexpr std::string_view name = "permute";
   static constexpr std::string_view doc = "x with its dims in another order.";
   static constexpr std::string_view example = "rille.ones(2, 3, 4):permute(3, 1, 2)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"), field("dims", &Args::dims, "every dim, once").required()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor"),
+                                        field("dims", &Args::dims, "every dim, once").required()};
   static View view(const Args& a);
   static Args grad(const Back<Permute>& b);
   static void samples(SampleList& s);
@@ -137,8 +137,8 @@ struct Transpose {
   static constexpr std::string_view doc = "x with two dims exchanged; by default the last two.";
   static constexpr std::string_view example = "rille.ones(2, 3):transpose(1, 2)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"), field("dim0", &Args::dim0, "one dim"),
-                 field("dim1", &Args::dim1, "the other")};
+      Fields{field("x", &Args::x, "any tensor"), field("dim0", &Args::dim0, "one dim"),
+             field("dim1", &Args::dim1, "the other")};
   static View view(const Args& a);
   static Args grad(const Back<Transpose>& b);
   static void samples(SampleList& s);
@@ -152,9 +152,9 @@ struct SwapAxes {
   static constexpr std::string_view name = "swapaxes";
   static constexpr std::string_view doc = "x with two dims exchanged.";
   static constexpr std::string_view example = "rille.ones(2, 3):swapaxes(1, 2)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("dim0", &Args::dim0, "one dim").required(),
-                                            field("dim1", &Args::dim1, "the other").required()};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"), field("dim0", &Args::dim0, "one dim").required(),
+             field("dim1", &Args::dim1, "the other").required()};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -167,7 +167,7 @@ struct MatrixTranspose {
   static constexpr std::string_view doc =
       "The transpose of a matrix; x itself where it has fewer dims.";
   static constexpr std::string_view example = "rille.ones(2, 3):t()";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "at most two dims")};
+  static constexpr auto fields = Fields{field("x", &Args::x, "at most two dims")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -182,9 +182,9 @@ struct MoveDim {
       "x with dims moved to other places; those that are not named keep their order.";
   static constexpr std::string_view example = "rille.ones(2, 3, 4):movedim(1, -1)";
   static constexpr auto fields =
-      std::tuple{field("x", &Args::x, "any tensor"),
-                 field("source", &Args::source, "the dims to move").required(),
-                 field("destination", &Args::destination, "where each goes").required()};
+      Fields{field("x", &Args::x, "any tensor"),
+             field("source", &Args::source, "the dims to move").required(),
+             field("destination", &Args::destination, "where each goes").required()};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -198,8 +198,8 @@ struct Expand {
   static constexpr std::string_view doc =
       "x with dims of size 1 repeated, without a copy. -1 keeps a size; new dims come first.";
   static constexpr std::string_view example = "rille.ones(3, 1):expand(-1, 4)";
-  static constexpr auto fields = std::tuple{
-      field("x", &Args::x, "any tensor"), field("sizes", &Args::sizes, "the new sizes").required()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor"),
+                                        field("sizes", &Args::sizes, "the new sizes").required()};
   static constexpr bool broadcasts = true;
   static View view(const Args& a);
   static Args grad(const Back<Expand>& b);
@@ -215,8 +215,8 @@ struct BroadcastTo {
   static constexpr std::string_view doc =
       "x repeated to a shape by the rules of broadcasting, without a copy.";
   static constexpr std::string_view example = "rille.ones(3):broadcast_to(2, 3)";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("sizes", &Args::sizes, "the shape").required()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "any tensor"),
+                                        field("sizes", &Args::sizes, "the shape").required()};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };
@@ -229,8 +229,8 @@ struct ExpandAs {
   static constexpr std::string_view doc =
       "x repeated to the shape of another tensor, without a copy.";
   static constexpr std::string_view example = "rille.ones(3):expand_as(rille.ones(2, 3))";
-  static constexpr auto fields = std::tuple{field("x", &Args::x, "any tensor"),
-                                            field("other", &Args::other, "gives the shape")};
+  static constexpr auto fields =
+      Fields{field("x", &Args::x, "any tensor"), field("other", &Args::other, "gives the shape")};
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
 };

@@ -5,6 +5,7 @@
 #include "core/written.h"
 #include "ops/cast.h"
 #include "ops/convert.h"
+#include "optim/scaled_state.h"
 
 namespace rille::optim {
 namespace {
@@ -22,6 +23,7 @@ class Flat {
 
   StepChange finish() {
     for (const auto& [original, copy] : copies_) copy_(original, copy);
+    for (const Scaled& s : scaled_) write_scaled(s.values, s.kept, s.codes, s.scales);
     for (const auto& [param, exact] : exact_)
       copy_(param, call<ConvertDrawn>({.x = exact, .dtype = param.dtype()}));
     for (const Tensor& t : written_) mark_written(t, name_);
@@ -39,7 +41,10 @@ class Flat {
                       .grad = read(item.grad),
                       .n = item.param.numel(),
                       .step = step};
-    for (int k = 0; k < states; ++k) s.state[k] = dense(item.state[k], accumulator);
+    for (int k = 0; k < states; ++k)
+      s.state[k] = item.scale[k] ? unscaled(item.state[k], item.scale[k], accumulator,
+                                            k == 0 ? Kept::value : Kept::square)
+                                 : dense(item.state[k], accumulator);
     if (item.master) s.master = static_cast<float*>(dense(item.master, DType::f32));
     if (how_.stochastic && !item.master && size_of(d) == 2) {
       exact_.emplace_back(item.param, contiguous(cast(item.param, DType::f32)));
@@ -70,8 +75,9 @@ class Flat {
     check_same(p, item.grad, "the gradient");
     for (int k = 0; k < states; ++k) {
       if (!item.state[k]) throw fail(Kind::state, "E_STATE", "a parameter's state is incomplete");
-      check_same(p, item.state[k], "the state");
+      check_same(p, item.state[k], "the state", true);
       check_writable(item.state[k]);
+      check_scales(item.state[k], item.scale[k]);
     }
     if (item.master) check_same(p, item.master, "the master copy");
     if (item.master && p.dtype() != DType::bf16 && p.dtype() != DType::f16)
@@ -79,15 +85,23 @@ class Flat {
                         rille::name(p.dtype()));
     check_writable(p);
   }
-  static void check_same(const Tensor& p, const Tensor& t, std::string_view what) {
+  static void check_same(const Tensor& p, const Tensor& t, std::string_view what,
+                         bool codes = false) {
     if (t.shape() != p.shape())
       throw shape_error("{} of a parameter of shape {} has shape {}", what, to_string(p.shape()),
                         to_string(t.shape()));
-    if (!t.is_float())
+    if (!t.is_float() && !(codes && has_scales(t.dtype())))
       throw dtype_error("{} must be a float, got {}", what, rille::name(t.dtype()));
     if (t.device() != p.device())
       throw device_error("{} is on {}, its parameter on {}", what, to_string(t.device()),
                          to_string(p.device()));
+  }
+
+  static void check_scales(const Tensor& state, const Tensor& scale) {
+    const int64_t wanted = has_scales(state.dtype()) ? scale_count(state.numel()) : 0;
+    const bool fits = scale ? scale.dtype() == DType::f32 && scale.numel() == wanted : wanted == 0;
+    if (!fits) throw fail(Kind::state, "E_STATE", "the scales of a parameter's state don't fit it");
+    if (scale) check_writable(scale);
   }
 
   const void* read(const Tensor& t) {
@@ -104,6 +118,18 @@ class Flat {
     return copies_.back().second.data();
   }
 
+  // Memory that stands for codes and their scales until the end.
+  void* unscaled(const Tensor& codes, const Tensor& scales, DType accumulator, Kept kept) {
+    scaled_.push_back(
+        {contiguous(cast(read_scaled(codes, scales, kept), accumulator)), kept, codes, scales});
+    return scaled_.back().values.data();
+  }
+
+  struct Scaled {
+    Tensor values;
+    Kept kept;
+    Tensor codes, scales;
+  };
   struct Watched {
     Tensor tensor, before, grad;
   };
@@ -115,6 +141,7 @@ class Flat {
   std::vector<cpu::StepTensor> list_;
   std::vector<Tensor> kept_, written_;
   std::vector<std::pair<Tensor, Tensor>> copies_;
+  std::vector<Scaled> scaled_;
 };
 
 }  // namespace

@@ -14,10 +14,12 @@ using Sgd = cpu::Sgd;
 using Adam = cpu::Adam;
 
 /// One parameter of a step. Tensors may have any strides; state of a dtype other than the
-/// accumulator's (f32, or f64 for f64) is computed in that and rounded once.
+/// accumulator's (f32, or f64 for f64) is computed in that and rounded once, by chance where it has
+/// eight bits.
 struct StepItem {
   Tensor param, grad;
   Tensor state[3];  // sgd with momentum: its buffer; adam: m, v and, for amsgrad, the maximum of v
+  Tensor scale[3];  // of state in eight bits (optim/scaled_state.h)
   Tensor master;    // f32 copy of a 16-bit parameter: what is updated, then rounded to it; or empty
 };
 

@@ -1,5 +1,6 @@
 // Optimizers against the rules of their papers, written out in plain C++.
 #include <cmath>
+#include <map>
 
 #include "api/thrown.h"
 
@@ -119,6 +120,33 @@ TEST_CASE("a run goes on from its state, bit for bit") {
   CHECK(second.step_count() == 3);
   steps(second, b, 3, 6);
   CHECK(equal(a, b));
+}
+
+TEST_CASE("state in eight bits brings its scales, and goes on bit for bit") {
+  const auto make = [] { return zeros({300}).requires_grad_(); };
+  const auto step = [](auto& opt, const Tensor& p, double value) {
+    p.set_grad(full({300}, value));
+    opt.step();
+  };
+  const Tensor a = make(), b = make();
+  optim::Adam whole({a}, {.state_dtype = Dtype::f8_e4m3}),
+      first({b}, {.state_dtype = Dtype::f8_e4m3});
+  seed(5);
+  step(whole, a, 0.3);
+  step(whole, a, -0.1);
+  seed(5);
+  step(first, b, 0.3);
+  std::map<std::string, Tensor> state;
+  for (const auto& [name, t] : first.state_dict()) state.emplace(name, t);
+  CHECK(state.at("0.exp_avg").dtype() == Dtype::f8_e4m3);
+  CHECK(state.at("0.exp_avg_sq_scale").shape() == Shape{3});
+  optim::Adam second({b}, {.state_dtype = Dtype::f8_e4m3});
+  second.load_state_dict(first.state_dict());
+  step(second, b, -0.1);
+  CHECK(equal(a, b));
+  optim::Adam wide({b});
+  CHECK(code_of([&] { wide.load_state_dict(first.state_dict()); }) == "E_STATE");
+  CHECK(code_of([&] { optim::Adam({b}, {.state_dtype = Dtype::f4_e2m1}); }) == "E_OPTION");
 }
 
 TEST_CASE("a state that does not fit changes nothing") {

@@ -72,7 +72,7 @@ refused("states of optimizers", {
   { function() adam:load_state_dict(damaged.lr) end, "E_TYPE", "'lr' must be a number" },
   { function() adam:load_state_dict(damaged.step) end, "E_STATE", "has no step" },
   { function() adam:load_state_dict(damaged.absent) end, "E_STATE", "has no 'exp_avg'" },
-  { function() adam:load_state_dict(damaged.shape) end, "E_STATE", "is [7], the parameter [" },
+  { function() adam:load_state_dict(damaged.shape) end, "E_STATE", "is [7], not [" },
   { function() adam:load_state_dict(damaged.dtype) end, "E_STATE", "is no floating tensor" },
   { function() adam:load_state_dict(damaged.number) end, "E_STATE", "is no floating tensor" },
 })

@@ -38,7 +38,8 @@ local function recast(optimizer)
   for t, group in each_param(optimizer) do
     local kept = optimizer.state[t]
     for name, value in pairs(kept or {}) do
-      if native.is_tensor(value) then
+      local coded = kept[name .. "_scale"] or name:match "_scale$" -- in eight bits as it is
+      if native.is_tensor(value) and not coded then
         kept[name] = scopes.lasting(value.to, value, group.state_dtype or t.dtype)
       end
     end

@@ -2,8 +2,8 @@
 local shared = {
   { "maximize", false, doc = "steps go up the gradient" },
   { "master_weights", false, doc = "f32 copies of narrower parameters take the steps" },
-  { "state_dtype", type = "rille.dtype", doc = "of what it keeps a parameter; the parameter's \z
-    without" },
+  { "state_dtype", type = "rille.dtype", doc = "of what it keeps a parameter, down to f8_e4m3; \z
+    the parameter's without" },
   { "stochastic_rounding", false, doc = "16-bit parameters without f32 copies are rounded by \z
     chance, so that small updates aren't lost" },
   { "stats", false, doc = "each step is measured, for opt:stats()" },

@@ -1,6 +1,5 @@
--- What every optimizer shares: groups of parameters with options of their own, the step, and its
--- state by parameter name. A parameter without a gradient is skipped and its own step count stands
--- still.
+-- What every optimizer shares: groups of parameters with options of their own, the step, its state
+-- by parameter name. A parameter without a gradient is skipped, its own step count stands still.
 local rille = require "rille"
 local native = require "rille.native"
 local common = require "rille.optim.common"
@@ -24,6 +23,7 @@ local function check_ranges(op, group)
       fail.argument(op, "'%s' must not be negative, got %s", name, tostring(value))
     end
   end
+  if group.state_dtype then native.check_state_dtype(op, group.state_dtype) end
   if group.betas and #group.betas ~= 2 then
     fail.argument(op, "'betas' must be two numbers, got %d", #group.betas)
   end
@@ -118,9 +118,10 @@ function Optimizer:zero_grad(options)
 end
 
 local function fresh_state(self, t, group)
-  local state = { step = 0 }
+  local state, dtype = { step = 0 }, group.state_dtype
   for _, name in ipairs(self.kind.state(group)) do
-    state[name] = rille.zeros_like(t, { dtype = group.state_dtype, requires_grad = false })
+    state[name] = rille.zeros_like(t, { dtype = dtype, requires_grad = false })
+    if dtype then state[name .. "_scale"] = native.state_scales(t:numel(), dtype) end
   end
   if group.master_weights and t.dtype ~= "f32" and t.dtype ~= "f64" then
     state.master = t:detach():to("f32")

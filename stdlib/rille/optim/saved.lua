@@ -12,6 +12,13 @@ local function shape_text(t)
   return "[" .. table.concat(t:shape(), ", ") .. "]"
 end
 
+-- The shape that a state's tensor of that name has: the parameter's, but for scales.
+local function shape_of(t, saved, name)
+  local codes = saved[name:match "^(.*)_scale$"]
+  local scales = native.is_tensor(codes) and native.state_scales(t:numel(), codes.dtype)
+  return shape_text(scales or t)
+end
+
 -- The state of parameter `t`: its steps, and tensors of its shape, `wanted` among them.
 local function check_parameter(op, key, t, saved, wanted)
   key = native.shown(key)
@@ -24,9 +31,14 @@ local function check_parameter(op, key, t, saved, wanted)
   for name, value in pairs(saved) do
     if name ~= "step" and not (native.is_tensor(value) and value.dtype:match "^b?f") then
       fail.state(op, "'%s' of '%s' is no floating tensor", native.shown(tostring(name)), key)
-    elseif name ~= "step" and shape_text(value) ~= shape_text(t) then
-      fail.state(op, "'%s' of '%s' is %s, the parameter %s", native.shown(tostring(name)), key,
-        shape_text(value), shape_text(t))
+    elseif name ~= "step" and shape_text(value) ~= shape_of(t, saved, name) then
+      fail.state(op, "'%s' of '%s' is %s, not %s as its parameter wants",
+        native.shown(tostring(name)), key, shape_text(value), shape_of(t, saved, name))
+    end
+  end
+  for _, name in ipairs(wanted) do
+    if native.state_scales(0, saved[name].dtype) and not saved[name .. "_scale"] then
+      fail.state(op, "the state of '%s' has no '%s_scale'", key, name)
     end
   end
 end
