@@ -16,7 +16,7 @@ struct SGDOptions {
   bool nesterov = false;               // needs a momentum and no dampening
   bool maximize = false;               // goes up instead of down
   bool master_weights = false;         // f32 copies of 16-bit parameters are what is updated
-  std::optional<Dtype> state_dtype{};  // of the state; that of the parameter if none is given
+  std::optional<Dtype> state_dtype{};  // of the state, down to f8_e4m3; default: the parameter's
   bool stochastic_rounding = false;    // of 16-bit parameters without f32 copies
   bool stats = false;                  // measures each step, for stats()
 };
