@@ -151,6 +151,21 @@ Tensor converted(const Tensor& t, const Target& to) {
 }
 
 // t:to(dtype | device | other [, options]), in any order of the first two.
+// A word that `to` takes: a dtype or a device.
+void read_word(Call& c, const std::string& text, Target& target) {
+  if (const auto d = parse_dtype(text)) {
+    target.dtype = *d;
+    return;
+  }
+  try {
+    target.device = device_of(c.interpreter(), text);
+  } catch (const Error& e) {
+    if (e.code() != "E_ARG") throw;
+    throw arg_error("'{}' is neither a dtype nor a device", text)
+        .hint("dtypes: " + dtype_names() + "; devices: cpu, cpu:1, cuda, cuda:1, meta, auto");
+  }
+}
+
 void to(Call& c) {
   const Tensor t = c.tensor(1, "self");
   Target target{t.dtype(), t.device()};
@@ -161,11 +176,7 @@ void to(Call& c) {
       target.dtype = other.dtype();
       target.device = other.device();
     } else if (c.is_string(i)) {
-      const std::string text = c.string(i, "target");
-      if (const auto d = parse_dtype(text))
-        target.dtype = *d;
-      else
-        target.device = device_of(c.interpreter(), text);
+      read_word(c, c.string(i, "target"), target);
     } else {
       read_options(c, i, target);
     }
