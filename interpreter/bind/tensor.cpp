@@ -150,7 +150,6 @@ Tensor converted(const Tensor& t, const Target& to) {
              : call<Convert>({t, to.dtype, saturate, to.nan, to.overflows()});
 }
 
-// t:to(dtype | device | other [, options]), in any order of the first two.
 // A word that `to` takes: a dtype or a device.
 void read_word(Call& c, const std::string& text, Target& target) {
   if (const auto d = parse_dtype(text)) {
@@ -166,6 +165,7 @@ void read_word(Call& c, const std::string& text, Target& target) {
   }
 }
 
+// t:to(dtype | device | other [, options]), in any order of the first two.
 void to(Call& c) {
   const Tensor t = c.tensor(1, "self");
   Target target{t.dtype(), t.device()};

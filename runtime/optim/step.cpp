@@ -99,7 +99,9 @@ class Flat {
 
   static void check_scales(const Tensor& state, const Tensor& scale) {
     const int64_t wanted = has_scales(state.dtype()) ? scale_count(state.numel()) : 0;
-    const bool fits = scale ? scale.dtype() == DType::f32 && scale.numel() == wanted : wanted == 0;
+    const bool fits = scale ? scale.dtype() == DType::f32 && scale.numel() == wanted &&
+                                  scale.is_contiguous() && scale.device() == state.device()
+                            : wanted == 0;
     if (!fits) throw fail(Kind::state, "E_STATE", "the scales of a parameter's state don't fit it");
     if (scale) check_writable(scale);
   }
