@@ -149,6 +149,7 @@ local function verdict(must, ours, theirs)
     return ("%.2f"):format(must), ours and theirs and ours / theirs / must
   end
   local bound, unit = must.ms or must.mb, must.ms and "ms" or "MB"
+  if must.of and theirs then bound = bound * math.max(1, theirs / must.of) end
   return with_unit(bound, unit), ours and ours / bound
 end
 
