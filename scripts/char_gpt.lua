@@ -1,10 +1,8 @@
 -- A GPT over characters, as a declared recipe: the engine supplies the loop, the progress bar,
--- evaluation, run folder, checkpoints and exact resume, mixed precision, clipping, accumulation and
--- DDP.
+-- evaluation, run folder, checkpoints and exact resume, mixed precision, clipping and accumulation.
 --   rille run char_gpt.lua --text input.txt
+--   rille run char_gpt.lua --text input.txt --amp bf16
 --   rille run char_gpt.lua --text input.txt --amp bf16 --resume
---   rille launch --nproc-per-node 2 char_gpt.lua --text input.txt
---   rille plan char_gpt.lua --text input.txt --device cuda   -- shapes, parameters, peak memory
 local rille = require "rille"
 local nn, optim, data = rille.nn, rille.optim, rille.data
 
