@@ -16,7 +16,10 @@ class LayerObject final : public lua::FieldCall {
   static constexpr std::string_view kWhat = "a layer";
   explicit LayerObject(const nn::LayerInfo& info, const void* options)
       : info_(info), layer_(info.make(options)), slots_(info.tensors(layer_.get())) {
-    for (const nn::Slot& s : slots_) names_.push_back(s.name);
+    for (const nn::Slot& s : slots_) {
+      names_.push_back(s.name);
+      ranks_.push_back(*s.tensor ? s.tensor->rank() : kNone);
+    }
   }
   std::string_view type() const override { return "rille.Layer"; }
   const OpInfo& inputs() const override { return info_.inputs; }
@@ -24,7 +27,10 @@ class LayerObject final : public lua::FieldCall {
   std::span<const std::string> fields() const override { return names_; }
   void call(std::span<const Tensor> tensors, const void* inputs, bool training,
             Results& out) override {
-    for (size_t i = 0; i < slots_.size(); ++i) *slots_[i].tensor = tensors[i];
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      check(i, tensors[i]);
+      *slots_[i].tensor = tensors[i];
+    }
     info_.forward(layer_.get(), inputs, training, out);
   }
   /// Parameters or buffers as { name, tensor } in order.
@@ -41,10 +47,24 @@ class LayerObject final : public lua::FieldCall {
   std::string text() const { return nn::layer_text(info_, info_.options_of(layer_.get())); }
 
  private:
+  static constexpr int kNone = -1;
+
+  // Fields are a script's to change. What forward takes apart without asking must still be there,
+  // of the rank it was made with.
+  void check(size_t i, const Tensor& t) const {
+    if (ranks_[i] == kNone) return;
+    if (!t)
+      throw arg_error("the layer was made with a '{}' and has none now", names_[i]).of(names_[i]);
+    if (t.rank() != ranks_[i])
+      throw shape_error("'{}' was made with {} dims, it has {} now", names_[i], ranks_[i], t.rank())
+          .of(names_[i]);
+  }
+
   const nn::LayerInfo& info_;
   std::shared_ptr<void> layer_;
   nn::Slots slots_;
   std::vector<std::string> names_;
+  std::vector<int> ranks_;  // of what the layer was made with, kNone where it was made without
 };
 
 // native.layer(kind, options)

@@ -220,9 +220,11 @@ Value Call::read(int i, int depth) const {
     } else {
       const bool listed = lua_isinteger(L_, -2) && lua_tointegerx(L_, -2, nullptr) >= 1 &&
                           static_cast<lua_Unsigned>(lua_tointegerx(L_, -2, nullptr)) <= n;
-      if (!listed)
-        throw type_error("keys must be strings or positions 1..n, got {}",
-                         describe_value(L_, lua_gettop(L_) - 1, in_));
+      if (listed) continue;
+      Error e = type_error("keys must be strings or positions 1..n, got {}",
+                           describe_value(L_, lua_gettop(L_) - 1, in_));
+      if (lua_type(L_, -2) == LUA_TTABLE) e.hint("what a module holds is module:state_dict()");
+      throw e;
     }
   }
   return t;

@@ -18,6 +18,7 @@ namespace rille::lua {
 namespace {
 
 const char kErrorKey = 0;  // its address is the registry key of the error metatable
+const char kStandIn = 0;   // of the function that stands for a script without a frame
 
 bool is_library(const lua_Debug& ar) {
   return std::string_view(ar.source).substr(0, 7) == "@rille:";
@@ -32,6 +33,17 @@ bool user_frame(lua_State* L, lua_Debug& ar) {
   return false;
 }
 
+// Where the function begins that stands for the script.
+bool stand_in_frame(lua_State* L, lua_Debug& ar) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &kStandIn) != LUA_TFUNCTION) {
+    lua_settop(L, -2);
+    return false;
+  }
+  lua_getinfo(L, ">S", &ar);
+  ar.currentline = ar.linedefined;
+  return *ar.what != 'C' && !is_library(ar);
+}
+
 // Sources live as long as the process: sites keep pointers to them.
 const char* interned(const char* source) {
   static std::mutex mutex;
@@ -42,6 +54,12 @@ const char* interned(const char* source) {
 
 const char* shown_source(const lua_Debug& ar) {
   return ar.source[0] == '@' || ar.source[0] == '=' ? ar.source + 1 : ar.short_src;
+}
+
+// "fit.lua:3", or the file alone: a whole file begins at no line.
+std::string place_text(const lua_Debug& ar) {
+  const char* source = shown_source(ar);
+  return ar.currentline > 0 ? fmt::format("{}:{}", source, ar.currentline) : source;
 }
 
 // What the script calls the value at stack index i: a local or an upvalue of that frame.
@@ -223,18 +241,31 @@ void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, cons
   const bool framed = user_frame(L, ar);
   const std::string kind(name(error.kind()));
   Raised r{printable_error(error), {}, {}, kind, 1};
-  if (framed) r.where = printable(fmt::format("{}:{}", shown_source(ar), ar.currentline));
-  r.text = framed ? fmt::format("{}: {}", r.where, r.error.what()) : std::string(r.error.what());
+  const bool placed = framed || stand_in_frame(L, ar);
+  if (placed) r.where = printable(place_text(ar));
+  r.text = placed ? fmt::format("{}: {}", r.where, r.error.what()) : std::string(r.error.what());
   for (const std::string& fact : r.error.facts()) r.text += "\n     " + fact;
   if (op && args) r.text += argument_lines(L, in, ar, framed, r.error, *op, args);
   const bool indexes = framed && args && op && op->name == "index" && args[0];
   const std::string indexed = indexes ? script_name(L, ar, args[0]) : std::string();
-  if (framed) r.text += printable(source_lines(in, ar, r.error.op(), indexed));
+  if (placed && ar.currentline > 0)
+    r.text += printable(source_lines(in, ar, r.error.op(), indexed));
   if (!r.error.hint().empty()) r.text += "\n     hint: " + r.error.hint();
   if (r.error.kind() == Kind::internal)
     r.text += "\n     this is a fault of Rille: please report it";
   in.raised.emplace(std::move(r));
   lua_settop(L, top);
+}
+
+void stand_in(lua_State* L, int i) {
+  lua_pushvalue(L, i);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &kStandIn);
+}
+
+int stand_in_from_script(lua_State* L) {
+  lua_settop(L, 1);
+  stand_in(L, 1);
+  return 0;
 }
 
 int raise_prepared(lua_State* L, Interpreter& in, size_t first) {

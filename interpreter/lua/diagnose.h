@@ -13,6 +13,12 @@ Site user_site(lua_State* L) noexcept;
 /// Fills in `in.raised`. `args` are the stack indices of the op's fields (0: not given), or null.
 void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, const int* args);
 
+/// The function at stack index i (nil: none) stands for the script in errors that find no frame of
+/// it: a tail call into the standard library leaves none.
+void stand_in(lua_State* L, int i);
+/// native.stand_in(f)
+int stand_in_from_script(lua_State* L);
+
 /// native.raise{ kind, code, op, message, hint, facts, status }: how the standard library raises.
 int raise_from_table(lua_State* L);
 

@@ -15,6 +15,7 @@
 #include "interpreter/lua/printable.h"
 #include "interpreter/lua/run.h"
 #include "interpreter/lua/sandbox.h"
+#include "interpreter/lua/script_error.h"
 #include "interpreter/lua/start.h"
 #include "ops/autocast.h"
 
@@ -123,11 +124,19 @@ int run_body(lua_State* L) {
   lua_pushlstring(L, run.chunk->data() + 1, run.chunk->size() - 1);
   lua_rawseti(L, -2, 0);
   lua_setglobal(L, "arg");
+  if (run.text->starts_with(LUA_SIGNATURE)) {
+    lua_pushfstring(L, "%s: this is bytecode, and only text is run", run.chunk->c_str() + 1);
+    return lua_error(L);
+  }
   if (load_text_chunk(L, *run.in, *run.text, run.chunk->c_str()) != LUA_OK) return lua_error(L);
+  stand_in(L, -1);
   const int n = static_cast<int>(run.arguments->size());
   luaL_checkstack(L, n + 8, "too many arguments");
   for (const std::string& a : *run.arguments) lua_pushlstring(L, a.data(), a.size());
   lua_call(L, n, 1);
+  lua_pushnil(L);
+  stand_in(L, -1);
+  lua_settop(L, -2);
   if (!is_recipe(L)) return 0;
   if (run.in->policy.sandbox) {  // its run would have a folder
     push_refusal(L, "recipe");
@@ -157,11 +166,13 @@ Outcome run_protected(const Run& run) {
   lua_pushcfunction(L, run_body);
   lua_pushlightuserdata(L, const_cast<Run*>(&run));
   const int status = lua_pcall(L, 1, 1, 1);
-  if (status != LUA_OK)
+  if (status != LUA_OK) {
     read_error(*run.in, status, out);
-  else if (lua_isinteger(L, -1))
-    out.status = static_cast<int>(lua_tointeger(L, -1));
-  if (auto text = limited.ended_early()) out = Outcome{1, *std::move(text), {}};
+    lua_pushnil(L);
+    stand_in(L, -1);
+  }
+  if (status == LUA_OK && lua_isinteger(L, -1)) out.status = static_cast<int>(lua_tointeger(L, -1));
+  if (auto text = limited.ended_early()) out = Outcome{kLimitStatus, *std::move(text), {}};
   lua_settop(L, 0);
   return out;
 }

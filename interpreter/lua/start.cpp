@@ -20,6 +20,8 @@ void add_raise(lua_State* L, Interpreter& in) {
   lua_pushlightuserdata(L, &in);
   lua_pushcclosure(L, raise_from_table, 1);
   lua_setfield(L, -2, "raise");
+  lua_pushcfunction(L, stand_in_from_script);
+  lua_setfield(L, -2, "stand_in");
   lua_pop(L, 2);
 }
 

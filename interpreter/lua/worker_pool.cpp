@@ -10,6 +10,7 @@
 #include <lua.hpp>
 #include <mutex>
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "core/references.h"
 #include "core/signals_blocked.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr size_t kStack = size_t{8} << 20;
 constexpr double kLongest = 1e8;  // seconds that a clock can add
+constexpr std::chrono::milliseconds kLook{10};
 
 struct Job {
   int64_t id;
@@ -347,12 +349,14 @@ std::optional<WorkerPool::Finished> WorkerPool::next(std::optional<double> timeo
   if (s.stop) throw Error(Kind::state, "E_STATE", "the pool is closed");
   if (s.open == 0 && !s.unstarted) throw Error(Kind::state, "E_STATE", "no job is under way");
   const auto ready = [&s] { return s.unstarted || !s.results.empty(); };
-  if (!timeout) {
-    s.result_came.wait(lock, ready);
-  } else {
-    const std::chrono::duration<double> seconds(std::clamp(*timeout, 0.0, kLongest));
-    const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(seconds);
-    if (!s.result_came.wait_for(lock, whole, ready)) return {};
+  using Clock = std::chrono::steady_clock;
+  const std::chrono::duration<double> seconds(
+      std::clamp(timeout.value_or(kLongest), 0.0, kLongest));
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(seconds);
+  // A signal wakes nobody here, so who waits for a job that hangs looks whether one came.
+  while (!s.result_came.wait_until(lock, std::min(end, Clock::now() + kLook), ready)) {
+    if (Budget* b = Budget::ending(); b && b->over()) b->raise();
+    if (Clock::now() >= end) return {};
   }
   if (s.results.empty()) raise(*s.unstarted, "could not begin");
   Done done = std::move(s.results.front());

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 
 #include "interpreter/lua/diagnose.h"
+#include "interpreter/lua/printable.h"
 #include "interpreter/shell/commands.h"
 #include "ops/selftest.h"
 
@@ -28,21 +30,44 @@ std::vector<const OpInfo*> chosen(const Words& names) {
   return out;
 }
 
+constexpr const char* kUsage = "usage: rille selftest [OP...] [--device D] [--grad] [--perf]\n";
+
+struct Asked {
+  SelftestOptions options{.gradients = false};
+  bool perf = false;
+  Words names;
+};
+
+// What the words ask for, or nothing once it was said what is wrong with them.
+std::optional<Asked> read(const Words& words) {
+  Asked asked;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& w = words[i];
+    if (w == "--grad") {
+      asked.options.gradients = true;
+    } else if (w == "--perf") {
+      asked.perf = true;
+    } else if (w == "--device") {
+      const std::string device = i + 1 < words.size() ? words[++i] : "";
+      if (device == "cpu") continue;
+      fmt::print(stderr, "rille selftest: --device takes 'cpu', got '{}'\n", lua::reported(device));
+      return {};
+    } else if (w.starts_with("-")) {
+      fmt::print(stderr, "rille selftest: there is no option '{}'\n{}", lua::reported(w), kUsage);
+      return {};
+    } else {
+      asked.names.push_back(w);
+    }
+  }
+  return asked;
+}
+
 }  // namespace
 
 int selftest_command(const Words& words) {
-  SelftestOptions options;
-  options.gradients = false;
-  Words names;
-  for (const std::string& w : words) {
-    if (w == "--grad")
-      options.gradients = true;
-    else if (w.starts_with("-")) {
-      fmt::print(stderr, "usage: rille selftest [OP...] [--grad]\n");
-      return 2;
-    } else
-      names.push_back(w);
-  }
+  const std::optional<Asked> asked = read(words);
+  if (!asked) return 2;
+  const auto& [options, perf, names] = *asked;
   const std::vector<const OpInfo*> ops = chosen(names);
   if (ops.empty()) return 2;
   std::map<std::string_view, Count> by_check;
@@ -56,7 +81,8 @@ int selftest_command(const Words& words) {
   for (const auto& [check, n] : by_check)
     fmt::print("{:<16} {:>6} passed {:>4} failed\n", check, n.passed, n.failed);
   fmt::print("{} ops\n{} passed, {} failed\n", ops.size(), all.passed, all.failed);
-  return all.failed == 0 ? 0 : 1;
+  if (all.failed != 0) return 1;
+  return perf ? bench_command(names) : 0;
 }
 
 }  // namespace rille::shell

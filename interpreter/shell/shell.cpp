@@ -45,7 +45,7 @@ constexpr Command kCommands[] = {
      "  --max-memory SIZE        Lua's memory and tensors together, such as 64MiB\n"
      "  --max-lua-memory SIZE, --max-tensor-memory SIZE\n"
      "                           each alone\n"
-     "A script that has used up one of them stops with an error and status 1.\n"},
+     "A script that has used up one of them stops with an error and status 3.\n"},
     {"repl", "repl [FILE]", "explore: type a line, see its value; also without any command",
      repl_command,
      "History, completion by Tab, input of several lines; locals stay from input to input. .help\n"
@@ -59,10 +59,14 @@ constexpr Command kCommands[] = {
      "files\n"
      "for editors (docs/stock-lua.md).\n"},
     {"info", "info", "versions, devices, libraries and kernels in use", info_command},
-    {"selftest", "selftest [OP...] [--grad]",
+    {"selftest", "selftest [OP...] [flags]",
      "check every op on this machine against its definition", selftest_command,
-     "Each op's kernel is compared with its composed definition on the op's own samples; with\n"
-     "--grad its gradients with finite differences, too. Status 1 where a check fails.\n"},
+     "Each op's kernel is compared with its composed definition on the op's own samples.\n"
+     "Status 1 where a check fails.\n"
+     "\n"
+     "  --grad      its gradients are compared with finite differences, too\n"
+     "  --perf      then how long the ops take, as rille bench tells it\n"
+     "  --device D  where: cpu\n"},
     {"bench", "bench [NAME...]", "how long ops take here, one JSON object a line", bench_command,
      "Each line has name, shape, threads, median_ns (of one call from Lua) and repetitions. "
      "Without\n"
@@ -77,7 +81,8 @@ void print_usage(std::FILE* to) {
       to,
       "\n  rille FILE and rille -e CODE are rille run. rille run FILE --help lists a recipe's "
       "flags.\n"
-      "\nexit status: 0 done, 1 the script raised an error, 2 wrong usage, 70 a fault of Rille,\n"
+      "\nexit status: 0 done, 1 the script raised an error, 2 wrong usage, 3 a limit was met,\n"
+      "             4 no usable checkpoint, 5 another run holds the folder, 70 a fault of Rille,\n"
       "             130 and 143 stopped by a signal after saving\n");
 }
 

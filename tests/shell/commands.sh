@@ -25,7 +25,9 @@ says 2 'usage: rille help' "$RILLE" help a b
 says 2 'usage: rille info' "$RILLE" info x
 says 2 'usage: rille run' "$RILLE" run
 says 2 'usage: rille run' "$RILLE" -e
-says 2 'usage: rille selftest' "$RILLE" selftest --bogus
+says 2 "no option '--bogus'" "$RILLE" selftest --bogus
+says 2 "--device takes 'cpu', got 'tpu'" "$RILLE" selftest relu --device tpu
+says 0 '"name":"relu"' "$RILLE" selftest relu --device cpu --perf
 says 2 "no op 'nosuch'" "$RILLE" selftest nosuch
 says 2 'usage: rille bench' "$RILLE" bench --bogus
 says 2 "no op 'nosuch'" "$RILLE" bench nosuch

@@ -17,15 +17,15 @@ says 1 'E_SANDBOX\|save: the sandbox does not grant this' "$RILLE" run --sandbox
 [ ! -e here ] || fail 'the sandbox wrote a file'
 says 1 '1: require: the sandbox does not grant' "$RILLE" run --sandbox -e 'require "io"'
 
-says 1 'the run has used up its 1000 instructions' "$RILLE" run --max-instructions 1000 -e \
+says 3 'the run has used up its 1000 instructions' "$RILLE" run --max-instructions 1000 -e \
   'while true do end'
-says 1 'the run has used up its 0.1 seconds' "$RILLE" run --max-seconds 0.1 -e \
+says 3 'the run has used up its 0.1 seconds' "$RILLE" run --max-seconds 0.1 -e \
   'while true do pcall(function() while true do end end) end'
-says 1 'the script has used up its 16.00 MiB of Lua memory' "$RILLE" run --max-lua-memory 16MiB -e \
+says 3 'the script has used up its 16.00 MiB of Lua memory' "$RILLE" run --max-lua-memory 16MiB -e \
   'local t = {} while true do t[#t + 1] = {} end'
-says 1 'limit 8.00 MiB' "$RILLE" run --max-tensor-memory 8MiB -e \
+says 3 'limit 8.00 MiB' "$RILLE" run --max-tensor-memory 8MiB -e \
   'local t, r = {}, require "rille" while true do t[#t + 1] = r.zeros(100000) end'
-says 1 'limit 32.00 MiB\|its 32.00 MiB of memory' "$RILLE" run --max-memory 32MiB -e \
+says 3 'limit 32.00 MiB\|its 32.00 MiB of memory' "$RILLE" run --max-memory 32MiB -e \
   'local t, r = {}, require "rille" while true do t[#t + 1] = r.zeros(100000) end'
 
 says 2 "no option '--sandbx' (did you mean '--sandbox'?)" "$RILLE" run --sandbx x.lua

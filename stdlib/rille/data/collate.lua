@@ -5,6 +5,8 @@ local native = require "rille.native"
 local fail = require "rille.fail"
 local read_options = require "rille.options"
 
+local kDeepest = 64  -- tables in tables; one that holds itself has no end
+
 local collate
 
 local function shape_text(t)
@@ -52,7 +54,10 @@ local function check_kinds(list, positions, path)
   end
 end
 
-local function fields(list, positions, path, pad)
+local function fields(list, positions, path, pad, depth)
+  if depth > kDeepest then
+    fail.argument("collate", "item %d has tables more than %d deep", positions[1], kDeepest)
+  end
   local batch = {}
   for key in pairs(list[1]) do
     local column = {}
@@ -60,13 +65,13 @@ local function fields(list, positions, path, pad)
     if #column < #list then
       fail.argument("collate", "item %d has no '%s'", positions[#column + 1], tostring(key))
     end
-    batch[key] = collate(column, positions, path .. " in '" .. tostring(key) .. "'", pad)
+    batch[key] = collate(column, positions, path .. " in '" .. tostring(key) .. "'", pad, depth)
   end
   return batch
 end
 
 -- `pad`, where given, is a function that makes a list of tensors stackable.
-function collate(list, positions, path, pad)
+function collate(list, positions, path, pad, depth)
   local first, kind = list[1], type(list[1])
   check_kinds(list, positions, path)
   if native.is_tensor(first) then
@@ -78,7 +83,7 @@ function collate(list, positions, path, pad)
   elseif kind == "string" then
     return list
   elseif kind == "table" then
-    return fields(list, positions, path, pad)
+    return fields(list, positions, path, pad, (depth or 0) + 1)
   end
   return fail.argument("collate", "can't make a batch of %s%s (item %d)", kind, path, positions[1])
 end

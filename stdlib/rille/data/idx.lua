@@ -10,6 +10,10 @@ local Idx = { __name = "data.idx" }
 --: images: string, labels: string -> rille.data.Set
 function Idx.new(images, labels)
   local x, y = native.idx(images), native.idx(labels)
+  if y:dim() ~= 1 then
+    fail.argument("idx", "'%s' has %d dims: labels are one number an item", native.shown(labels),
+      y:dim())
+  end
   if #x ~= #y then fail.argument("idx", "%d images and %d labels", #x, #y) end
   return setmetatable({ images = x, labels = y, count = #x }, Idx)
 end

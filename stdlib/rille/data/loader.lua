@@ -79,6 +79,7 @@ end
 --: set: rille.data.Set|table -> rille.data.DataLoader
 function Loader.new(set, options)
   check_set("Loader", "set", set)
+  if #set == 0 then fail.argument("Loader", "the set has no items") end
   local o = read_options("Loader", options, known)
   check(o)
   o.seed = o.seed or native.initial_seed()

@@ -7,6 +7,13 @@ local parameter = require "rille.parameter"
 local List = module.define "List"
 
 function List:check(value)
+  if module.is_class(value) then
+    fail.raise {
+      kind = "argument", code = "E_TYPE", op = self.__name,
+      message = ("'member' must be a module, got the %s"):format(value),
+      hint = ("%s(...) makes one"):format(value.__name),
+    }
+  end
   if not module.is_module(value) then fail.type(self.__name, "member", "a module", value) end
   return value
 end
@@ -15,9 +22,8 @@ end
 function List:init(...)
   local first = ...
   local members = { ... }
-  if select("#", ...) == 1 and type(first) == "table" and not module.is_module(first) then
-    members = first
-  end
+  local is_one = module.is_module(first) or module.is_class(first)
+  if select("#", ...) == 1 and type(first) == "table" and not is_one then members = first end
   self:extend(members)
 end
 
@@ -26,7 +32,14 @@ function List:append(value)
   return self
 end
 
+-- A list, or another container of its kind.
 function List:extend(values)
+  if type(values) ~= "table" then fail.type(self.__name, "values", "a list", values) end
+  for key in pairs(module.is_module(values) and {} or values) do
+    if math.type(key) ~= "integer" or key < 1 or key > #values then
+      fail.argument(self.__name, "takes its members in order, got one at '%s'", tostring(key))
+    end
+  end
   for _, value in ipairs(values) do self:append(value) end
   return self
 end

@@ -88,6 +88,10 @@ local function define(name, base)
   })
 end
 
+local function is_class(value)
+  return type(value) == "table" and (getmetatable(value) or {}).__call == construct
+end
+
 function Module.init() end
 
 --: -> any
@@ -155,7 +159,8 @@ local function become(instance, class)
 end
 
 return {
-  Module = Module, define = define, is_module = is_module, STATE = STATE, become = become,
+  Module = Module, define = define, is_module = is_module, is_class = is_class,
+  STATE = STATE, become = become,
   class_of = function(module) return instance_metatables[getmetatable(module)] end,
   state = function(module) return rawget(module, STATE) end,
 }

@@ -1,6 +1,7 @@
 -- Evaluation of a run: the mean loss over the same batches each time, and a sample. It has a
 -- random stream of its own, so training goes on as if it had not been.
 local rille = require "rille"
+local native = require "rille.native"
 local Stream = require "rille.recipe.stream"
 local loss_of = require "rille.recipe.loss"
 local mixed = require "rille.recipe.mixed"
@@ -24,10 +25,12 @@ end
 local function val_stream(run)
   if run.overfit then return Stream.new(run.overfit) end
   if not run.val_source or type(run.val_source) == "function" then
+    native.stand_in(run.self.batches)
     run.val_source = run.self.batches(run.self, run.self.args, "val")
   end
   local stream = Stream.new(run.val_source)
   stream:start(1)
+  native.stand_in(nil)
   return stream
 end
 

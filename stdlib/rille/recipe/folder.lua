@@ -8,8 +8,9 @@ local state = require "rille.recipe.state"
 local Folder = {}
 Folder.__index = Folder
 
+-- A name may be any text; the folder is one below runs/.
 local function fresh_path(name)
-  local base = ("runs/%s-%s"):format(name, os.date "%Y%m%d-%H%M%S")
+  local base = ("runs/%s-%s"):format((name:gsub("[/%c]", "_")), os.date "%Y%m%d-%H%M%S")
   local path, n = base, 1
   while native.exists(path) do
     n = n + 1
@@ -29,6 +30,9 @@ end
 -- The folder, made where it is not there, and held until it is closed.
 function Folder.open(path, save)
   native.mkdirs(path .. "/checkpoints")
+  local probe = path .. "/checkpoints/.probe"
+  native.write_file(probe, "")                             -- better now than after an hour's work
+  os.remove(probe)
   local ok, lock = pcall(native.lock, path .. "/LOCK")
   if not ok then
     if lock.code == "E_LOCK_TIMEOUT" then in_use(path, lock) end

@@ -62,15 +62,19 @@ local function set_up(recipe, values)
   run.plain_args = arguments.plain(values)
   prepare_engine(values)
   run.device = rille.default_device()
+  native.stand_in(self.setup)
   self.setup(self, values)
   if not self.optimizer and not values.eval_only then
     fail.state("recipe", "setup must set self.optimizer")
   end
+  native.stand_in(nil)
   mixed.set_up(run)
   local function on_epoch(epoch)
     if fields.on and fields.on.epoch then fields.on.epoch(self, epoch) end
   end
-  run.stream = Stream.new(self.batches(self, values, "train"), on_epoch)
+  native.stand_in(self.batches)
+  run.stream = Stream.new(self.batches(self, values, "train"), on_epoch, self.batches)
+  native.stand_in(nil)
   if values.overfit_batches then overfit(run, values.overfit_batches) end
   run.parameters = self.optimizer and parameters_of(self.optimizer)
   run.first, run.steps = 1, steps_of(run)

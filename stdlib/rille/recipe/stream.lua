@@ -13,12 +13,15 @@ Stream.__index = Stream
 -- called and on nothing else, and calling it again as often puts it where it was.
 local own_seed = 0x57ea4
 
-function Stream.new(source, on_epoch)
+-- `made_by` is the function that gave the source, where one did.
+function Stream.new(source, on_epoch, made_by)
   if type(source) ~= "table" and type(source) ~= "function" then
     fail.type("recipe", "batches", "a loader, windows, a list or an iterator", source)
   end
-  local self = setmetatable({ source = source, epoch = 0, done = 0, on_epoch = on_epoch }, Stream)
-  self.calls = 0                                         -- of an iterator function
+  local self = setmetatable({
+    source = source, epoch = 0, done = 0, on_epoch = on_epoch, made_by = made_by,
+    calls = 0,                                           -- of an iterator function
+  }, Stream)
   local _ <close> = random_state.keep()
   random_state.seed(native.initial_seed() ~ own_seed)
   self.random = random_state.get()
@@ -72,9 +75,14 @@ function Stream:next(device)
   if not self.next_batch then self:start() end
   local batch = draw(self)
   if batch == nil then
-    self:start()
-    batch = draw(self)
-    if batch == nil then fail.state("recipe", "'batches' gave no batch in epoch %d", self.epoch) end
+    if self.done > 0 then
+      self:start()
+      batch = draw(self)
+    end
+    if batch == nil then
+      native.stand_in(self.made_by)
+      fail.state("recipe", "'batches' gave no batch in epoch %d", self.epoch)
+    end
   end
   self.done = self.done + 1
   return moved(batch, device)
