@@ -240,7 +240,8 @@ void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, cons
   lua_Debug ar;
   const bool framed = user_frame(L, ar);
   const std::string kind(name(error.kind()));
-  Raised r{printable_error(error), {}, {}, kind, 1};
+  const bool limit = error.code() == "E_BUDGET" || error.code() == "E_OOM_BUDGET";
+  Raised r{printable_error(error), {}, {}, kind, limit ? kLimitStatus : 1};
   const bool placed = framed || stand_in_frame(L, ar);
   if (placed) r.where = printable(place_text(ar));
   r.text = placed ? fmt::format("{}: {}", r.where, r.error.what()) : std::string(r.error.what());

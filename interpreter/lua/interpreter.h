@@ -30,6 +30,9 @@ namespace rille::lua {
 
 class Call;
 
+/// What a program exits with where a script met one of its limits.
+inline constexpr int kLimitStatus = 3;
+
 /// What a Lua error carries: the C++ error and where the script was.
 struct Raised {
   Error error;

@@ -15,7 +15,6 @@
 #include "interpreter/lua/printable.h"
 #include "interpreter/lua/run.h"
 #include "interpreter/lua/sandbox.h"
-#include "interpreter/lua/script_error.h"
 #include "interpreter/lua/start.h"
 #include "ops/autocast.h"
 
@@ -70,7 +69,7 @@ void push_raw(lua_State* L, std::string_view key) {
 // status.
 void read_error(Interpreter& in, int status, Outcome& out) {
   lua_State* L = in.L;
-  out.status = 1;
+  out.status = status == LUA_ERRMEM && in.budget ? kLimitStatus : 1;
   if (!lua_checkstack(L, 8)) return;
   if (lua_type(L, -1) == LUA_TTABLE) {
     push_raw(L, "status");
@@ -81,7 +80,7 @@ void read_error(Interpreter& in, int status, Outcome& out) {
     const bool quiet =
         lua_type(L, -1) == LUA_TSTRING && std::strcmp(lua_tolstring(L, -1, nullptr), "exit") == 0;
     lua_settop(L, -2);
-    if (in.policy.sandbox) out.status = 1;  // a stranger's word is none
+    if (in.policy.sandbox && out.status != kLimitStatus) out.status = 1;  // a stranger's word
     if (quiet && !in.policy.sandbox) return;
   }
   lua_pushcfunction(L, error_text_body);

@@ -50,8 +50,10 @@ int field_named(const OpInfo& op, const char* key) {
   return -1;
 }
 
-// Ops that make a leaf: no tensor goes in, or only its shape does.
+// Ops that make a leaf: no tensor goes in, or only its shape does. What computes nothing is no op
+// but the options of a layer.
 bool makes_leaf(const OpInfo& op) {
+  if (!op.infer && !op.compose) return false;
   if (op.name.ends_with("_like")) return true;
   for (const FieldInfo& f : op.fields)
     if (f.kind == ArgKind::tensor || f.kind == ArgKind::tensors || f.kind == ArgKind::maybe_tensor)
@@ -353,18 +355,39 @@ class Reader {
   char* args_;
 };
 
+// Options that are of the door, not fields of the op.
+std::vector<std::string_view> door_options(const OpInfo& op) {
+  std::vector<std::string_view> names;
+  if (op.draws) names.push_back("generator");
+  if (makes_leaf(op)) names.push_back("requires_grad");
+  return names;
+}
+
+// "takes: zeros({ shape = {}, dtype, device, requires_grad })"
+std::string taken(const OpInfo& op) {
+  std::string text = "takes: " + signature(op);
+  const std::vector<std::string_view> more = door_options(op);
+  if (more.empty()) return text;
+  constexpr std::string_view kEnd = " })";
+  if (text.ends_with(kEnd))
+    text.insert(text.size() - kEnd.size(), fmt::format(", {}", fmt::join(more, ", ")));
+  else
+    text.insert(text.size() - 1, fmt::format(", {{ {} }}", fmt::join(more, ", ")));
+  return text;
+}
+
 [[noreturn]] void refuse_option(lua_State* L, const OpInfo& op, const Arranged& from) {
   size_t n = 0;
   const char* s = lua_tolstring(L, from.unknown_option, &n);
   const std::string_view key(s, n);
   if (from.twice) throw option_error("'{}' is given twice", key);
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names = door_options(op);
   for (const FieldInfo& f : op.fields)
     if (f.kind != ArgKind::draw) names.push_back(f.name);
   const std::string near = nearest(key, names);
   throw option_error("unknown option '{}'{}", key,
                      near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
-      .fact("takes: " + signature(op))
+      .fact(taken(op))
       .of("");
 }
 
@@ -378,7 +401,7 @@ void read_args(lua_State* L, Interpreter& in, const OpInfo& op, const Arranged& 
     int most = 0;
     for (const FieldInfo& f : op.fields) most += f.kind != ArgKind::draw;
     throw type_error("takes at most {} argument{}, got {}", most, most == 1 ? "" : "s", from.given)
-        .fact("takes: " + signature(op));
+        .fact(taken(op));
   }
   Reader reader(L, in, op, from, static_cast<char*>(args));
   for (size_t f = 0; f < op.fields.size(); ++f) reader.read(f);

@@ -138,7 +138,6 @@ ScriptError read_script_error(lua_State* L, Interpreter& in, int status) {
     e.message = e.text;
     if (e.where.empty()) split_place(e);
   }
-  if (e.code == "E_BUDGET" || e.code == "E_OOM_BUDGET") e.status = kLimitStatus;
   if (in.policy.sandbox) make_printable(e);
   return e;
 }

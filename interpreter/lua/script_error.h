@@ -11,9 +11,6 @@ namespace rille::lua {
 
 class LuaError;
 
-/// What a program exits with where a script met one of its limits.
-inline constexpr int kLimitStatus = 3;
-
 struct ScriptError : std::exception {
   std::string kind;     // "shape"; empty for what is no error object
   std::string code;     // E_LUA for what is no error object

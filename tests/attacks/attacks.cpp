@@ -173,7 +173,8 @@ Seen run(const Attack& a) {
     } else {
       seen.kind = "error";
       seen.text = comparable(without_traceback(outcome.error));
-      if (outcome.status != 1) seen.complaints += fmt::format("status {}; ", outcome.status);
+      if (outcome.status != 1 && outcome.status != lua::kLimitStatus)
+        seen.complaints += fmt::format("status {}; ", outcome.status);
     }
     const auto after = lua::run_text(opened.in, kSentinel, "=sentinel", {});
     if (!after.error.empty()) seen.complaints += "afterwards: " + after.error + "; ";

@@ -153,6 +153,19 @@ t.test("collate stacks tensors, numbers, strings, nested tables", function()
   t.eq(batch.inner.k, { 1.5, 2.5 })
 end)
 
+t.test("an item that holds itself ends in an error, here and in a worker", function()
+  local function endless()
+    local item = {}
+    item.self = item
+    return item
+  end
+  for _, workers in ipairs { 0, 1 } do
+    local loader = data.Loader({ 1, 2 }, { batch = 2, workers = workers, transform = endless })
+    local err = t.error_like(function() loader:iter()() end, {})
+    t.ok(tostring(err):find "more than 64 deep")
+  end
+end)
+
 t.test("unequal shapes name the items; pad_collate pads them", function()
   local set = { { x = rille.ones(2) }, { x = rille.ones(3) } }
   local loader = data.Loader(set, { batch = 2 })

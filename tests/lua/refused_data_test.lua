@@ -31,6 +31,7 @@ refused("a loader's options", {
   { function() data.Loader() end, "E_TYPE",
     "'set' must be a dataset (with # and [i]), got nil" },
   { function() data.Loader(5, {}) end, "E_TYPE", "'set' must be a dataset" },
+  { function() data.Loader {} end, "E_ARG", "the set has no items" },
   { function() data.Loader(set, { transform = 5 }) end, "E_TYPE",
     "'transform' must be a function or a table, got 5" },
   { function() data.Loader(set, { transform = { x = 5 } }) end, "E_TYPE",

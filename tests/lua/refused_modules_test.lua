@@ -56,3 +56,45 @@ t.test("what they take, they take", function()
   t.ok(loss(rille.zeros(2, 3), rille.zeros(2, { dtype = "i64" })):item() > 0)
   t.eq(nn.MaxPool1d { kernel = 2 }(rille.tensor { { { 1.0, 2.0 } } }), { { { 2.0 } } })
 end)
+
+local function without(field, layer, ...)
+  layer[field] = nil
+  return layer(...)
+end
+
+local flat = nn.Bilinear(2, 2, 2)
+flat.weight = rille.ones(3)
+
+refused("a layer that lost a tensor says so", {
+  { function() without("weight", nn.Linear(2, 2), rille.ones(1, 2)) end, "E_ARG",
+    "the layer was made with a 'weight' and has none now" },
+  { function() without("weight", nn.Embedding(2, 2), rille.tensor { 1 }) end, "E_ARG",
+    "made with a 'weight'" },
+  { function() without("weight", nn.Conv2d(1, 1, 1), rille.ones(1, 1, 2, 2)) end, "E_ARG",
+    "made with a 'weight'" },
+  { function() without("weight", nn.PReLU(), rille.ones(2)) end, "E_ARG", "made with a 'weight'" },
+  { function() without("weight_hh_l0", nn.LSTM(2, 2), rille.ones(1, 2, 2)) end, "E_ARG",
+    "made with a 'weight_hh_l0'" },
+  { function() without("weight_ih", nn.GRUCell(2, 2), rille.ones(1, 2)) end, "E_ARG",
+    "made with a 'weight_ih'" },
+  { function() flat(rille.ones(1, 2), rille.ones(1, 2)) end, "E_SHAPE",
+    "'weight' was made with 3 dims, it has 1 now" },
+})
+
+t.test("a layer that was made without a bias needs none", function()
+  t.eq(nn.Linear(2, 3, { bias = false })(rille.ones(1, 2)):shape(), { 1, 3 })
+end)
+
+refused("lists of modules hold modules, in order", {
+  { function() nn.Sequential(nn.ReLU) end, "E_TYPE",
+    "'member' must be a module, got the class ReLU" },
+  { function() nn.Sequential(nn.Linear(2, 2), nn.ReLU) end, "E_TYPE", "got the class ReLU" },
+  { function() nn.Sequential { a = nn.ReLU() } end, "E_ARG",
+    "takes its members in order, got one at 'a'" },
+  { function() nn.ModuleList { [2] = nn.ReLU() } end, "E_ARG", "got one at '2'" },
+  { function() nn.ModuleList():extend(5) end, "E_TYPE", "'values' must be a list, got 5" },
+})
+
+t.test("a list takes the members of another", function()
+  t.eq(#nn.ModuleList():extend(nn.ModuleList { nn.ReLU(), nn.Tanh() }), 2)
+end)

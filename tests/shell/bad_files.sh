@@ -20,6 +20,10 @@ for call in 'rille.load' 'rille.io.npy' 'rille.io.npz' 'rille.io.safetensors' 'r
   says 1 "'junk'" "$RILLE" -e "$(code "$call 'junk'")"
 done
 
+says 1 'what a module holds is module:state_dict()' "$RILLE" -e "$(code "
+  rille.save('made', rille.nn.Linear(2, 2))")"
+[ ! -e made ] || fail 'a module left a file'
+
 # A file cut short anywhere is refused.
 for form in 'rille.save(%q, { x = rille.ones(2, 3), n = 1 })|rille.load' \
   'rille.io.npy(%q, rille.ones(2, 3))|rille.io.npy' \

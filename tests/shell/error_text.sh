@@ -92,3 +92,29 @@ END
 "$RILLE" names.lua >said 2>&1 || fail "names are shown as they are" said
 LC_ALL=C grep -q "$(printf '\033\|\302\233')" said && fail "names are shown as they are" said
 grep -q 'x1b\[31mred.x0ablue' said || fail "names are not shown" said
+
+# A tail call into the library leaves no frame of the script: the function stands for it, or the
+# file.
+cat >recipe.lua <<'END'
+local rille = require "rille"
+return rille.recipe {
+  name = "../short",
+  setup = function(self)
+    self.model = rille.nn.Linear(1, 1)
+    self.optimizer = rille.optim.SGD(self.model:parameters(), { lr = 0.1 })
+  end,
+  batches = function(self, args)
+    return rille.data.windows(rille.arange(1, 3), { length = args.length, batch = 1 })
+  end,
+  loss = function(self, batch) return batch.x end,
+  args = { length = 8 },
+}
+END
+says 1 '^recipe.lua:8: windows: a window of 8 needs 9 ids, there are 3$' "$RILLE" recipe.lua
+says 1 '^   8 | batches = function' "$RILLE" recipe.lua
+says 1 "^recipe.lua:11: recipe: 'loss(batch)' must be one number" "$RILLE" recipe.lua --length 2
+sed 's/rille.data.windows.*/{}/' recipe.lua >empty.lua
+says 1 "^empty.lua:8: recipe: 'batches' gave no batch in epoch 1" "$RILLE" empty.lua --steps 1
+printf 'local rille = require "rille"\nreturn rille.recipe { setupp = 1 }\n' >typo.lua
+says 1 "^typo.lua: recipe: unknown field 'setupp' (did you mean 'setup'?)" "$RILLE" typo.lua
+[ ! -e ../short ] && [ -d runs ] || fail 'a name left the folder of runs'

@@ -10,19 +10,19 @@ says 2 "steps: must be an integer, got 'x'" recipe --steps x
 says 2 "steps: must be at least 0, got '-1'" recipe --steps -1
 says 2 "must be an integer, got '99999999999999999999'" recipe --steps 99999999999999999999
 says 2 'threads: must be at least 1' recipe --threads 0
-says 1 "must be from 1 to 1024, got 100000" recipe --threads 100000
-says 1 "'tpu' is no device" recipe --device tpu
+says 2 "must be from 1 to 1024, got 100000" recipe --threads 100000
+says 2 "'tpu' is no device" recipe --device tpu
 says 2 "unexpected word 'word'" recipe word
 says 2 "set: takes field=value" recipe --set name
 says 1 "'in' must be at least 0, got -4" recipe --width -4
 
 # ---- values of the recipe's fields, by --set or in the file
-says 1 "'accumulate' must be an integer of 1 or more, got 0" recipe --set accumulate=0
-says 1 "'accumulate' must be an integer of 1 or more, got 1.5" recipe --set accumulate=1.5
-says 1 "'clip' must be a number of 0 or more, got -1" recipe --set clip=-1
-says 1 "'evaluate.batches' must be an integer of 1 or more, got 0" recipe --set evaluate.batches=0
-says 1 "'save.every' must be an integer of 0 or more, got string 'x'" recipe --set save.every=x
-says 1 "'on_nonfinite' must be 'error', 'skip' or 'warn', got string 'no'" \
+says 2 "'accumulate' must be an integer of 1 or more, got 0" recipe --set accumulate=0
+says 2 "'accumulate' must be an integer of 1 or more, got 1.5" recipe --set accumulate=1.5
+says 2 "'clip' must be a number of 0 or more, got -1" recipe --set clip=-1
+says 2 "'evaluate.batches' must be an integer of 1 or more, got 0" recipe --set evaluate.batches=0
+says 2 "'save.every' must be an integer of 0 or more, got string 'x'" recipe --set save.every=x
+says 2 "'on_nonfinite' must be 'error', 'skip' or 'warn', got string 'no'" \
   recipe --set on_nonfinite=no
 says 2 "set: 'args.width' is no field of the recipe; use --width" recipe --set args.width=5
 says 2 "'args.widht' is no field of the recipe; use --width" recipe --set args.widht=5

@@ -90,7 +90,7 @@ if [ "$(id -u)" != 0 ]; then
   chmod a-w shut
   says 1 "'shut/run': Permission denied" recipe --out shut/run --steps 1
 fi
-says 1 'save.keep must be 2 or more' recipe --out k --set save.keep=1
-says 1 "save.on_error must be 'stop' or 'continue', got no" recipe --out k --set save.on_error=no
-says 1 'save.grace must be a number of seconds above 0, got 0' recipe --out k --set save.grace=0
+says 2 'save.keep must be 2 or more' recipe --out k --set save.keep=1
+says 2 "save.on_error must be 'stop' or 'continue', got no" recipe --out k --set save.on_error=no
+says 2 'save.grace must be a number of seconds above 0, got 0' recipe --out k --set save.grace=0
 echo done

@@ -46,5 +46,5 @@ grep -q '^closed$' said
 # Bytecode is refused, and the environment adds nothing.
 "$RILLE" -e 'local f = assert(io.open("code.lua", "wb")) f:write(string.dump(print == 1 and nil
   or function() end)) f:close()'
-says 1 'binary chunk' "$RILLE" run code.lua
+says 1 '^code.lua: this is bytecode, and only text is run$' "$RILLE" run code.lua
 LUA_INIT='error "evil"' LUA_PATH='/nowhere/?.lua' says 0 '^fine$' "$RILLE" -e 'print "fine"'

@@ -34,6 +34,9 @@ interrupted INT 130 'E_INTERRUPTED' "local ok, err = pcall(function() $ready whi
 interrupted TERM 143 'stopped' "local r = require 'rille' local set = {}
   for i = 1, 4 do set[i] = { x = r.ones(1) } end
   $ready while true do for b in r.data.Loader(set, { batch = 2, workers = 2 }) do end end"
+interrupted INT 130 'stopped by SIGINT' "local r = require 'rille'
+  local function hang() while true do end end
+  $ready for b in r.data.Loader({ 1, 2 }, { workers = 2, transform = hang }) do end"
 
 # The second one kills, where the first is not heeded.
 rm -f ready

@@ -18,9 +18,15 @@ local resume = require "rille.recipe.resume"
 local settings = require "rille.recipe.settings"
 local state = require "rille.recipe.state"
 
+-- A value that the engine refuses is a wrong flag.
+local function apply(flag, set, value)
+  local ok, err = pcall(set, value)
+  if not ok then fail.usage(flag, err.message or tostring(err)) end
+end
+
 local function prepare_engine(values)
-  if values.threads then rille.threads(values.threads) end
-  rille.default_device(values.device)
+  if values.threads then apply("--threads", rille.threads, values.threads) end
+  apply("--device", rille.default_device, values.device)
   if values.deterministic then rille.use_deterministic(true) end
   random_state.seed(values.seed)
 end

@@ -102,6 +102,16 @@ local function refuse_argument(recipe, path)
   fail.usage("--set", ("'%s' is no field of the recipe; %s"):format(path, instead))
 end
 
+-- What the recipe refuses after --set was wrong on the command line.
+local function check(fields, set)
+  local ok, err = pcall(require "rille.recipe", fields)
+  if ok then return end
+  if set and type(err) == "table" and err.kind == "argument" then
+    fail.usage("--set", err.message)
+  end
+  error(err, 0)
+end
+
 -- The recipe's fields as a fresh table, with --set and the flags that stand for fields applied.
 function settings.apply(recipe, values)
   local fields = {}
@@ -128,7 +138,7 @@ function settings.apply(recipe, values)
   for _, name in ipairs { "clip", "accumulate", "amp" } do
     if values[name] ~= nil then fields[name] = values[name] end
   end
-  require "rille.recipe"(fields)
+  check(fields, values.set)
   return fields
 end
 
