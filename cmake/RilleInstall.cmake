@@ -27,7 +27,7 @@ if(RILLE_LUA_ARCHIVE)
     RENAME copyright-lua OPTIONAL)
 endif()
 if(RILLE_ONEDNN STREQUAL "wheel" AND dnnl_FOUND)
-  install(FILES ${dnnl_DIR}/../../../share/doc/dnnl/LICENSE
-    ${dnnl_DIR}/../../../share/doc/dnnl/THIRD-PARTY-PROGRAMS
-    DESTINATION share/doc/rille/onednn OPTIONAL)
+  install(FILES ${dnnl_DIR}/../../../share/doc/onednn/LICENSE
+    ${dnnl_DIR}/../../../share/doc/onednn/THIRD-PARTY-PROGRAMS
+    DESTINATION share/doc/rille/onednn)
 endif()

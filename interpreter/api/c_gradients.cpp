@@ -1,10 +1,12 @@
 // The C interface: gradients of tensors, and what is recorded for them.
+#include <cstddef>
+
 #include "core/context.h"
 #include "interpreter/api/c_handles.h"
 #include "rille/grad.hpp"
 
-using rille::capi::give, rille::capi::given, rille::capi::guarded, rille::capi::known_part,
-    rille::capi::tensor_in, rille::capi::tensors_in;
+using rille::capi::give, rille::capi::given, rille::capi::guarded, rille::capi::init_part,
+    rille::capi::known_part, rille::capi::tensor_in, rille::capi::tensors_in;
 using rille::v1::Tensor, rille::v1::Value;
 
 rille_grad_mode rille_get_grad_mode(void) {
@@ -66,15 +68,20 @@ rille_status rille_tensor_remove_hook(rille_tensor* t, uint64_t id, rille_error*
 
 // ---- backward, grad
 
-void rille_backward_options_init(rille_backward_options* o) {
-  if (!o) return;
-  *o = {};
-  o->size = sizeof *o;
+void rille_backward_options_init_sized(rille_backward_options* o, size_t size) {
+  init_part(o, size, rille_backward_options());
 }
-void rille_grad_options_init(rille_grad_options* o) {
-  if (!o) return;
-  *o = {};
-  o->size = sizeof *o;
+void rille_grad_options_init_sized(rille_grad_options* o, size_t size) {
+  init_part(o, size, rille_grad_options());
+}
+
+// In brackets, for these are the names of macros, too. The first versions ended with these fields.
+void(rille_backward_options_init)(rille_backward_options* o) {
+  rille_backward_options_init_sized(
+      o, offsetof(rille_backward_options, create_graph) + sizeof o->create_graph);
+}
+void(rille_grad_options_init)(rille_grad_options* o) {
+  rille_grad_options_init_sized(o, offsetof(rille_grad_options, reserved) + sizeof o->reserved);
 }
 
 rille_status rille_tensor_backward(rille_tensor* t, rille_error** error) {
@@ -83,7 +90,7 @@ rille_status rille_tensor_backward(rille_tensor* t, rille_error** error) {
 rille_status rille_tensor_backward_with(rille_tensor* t, const rille_backward_options* options,
                                         rille_error** error) {
   return guarded(error, [&] {
-    const rille_backward_options o = known_part(options, rille_backward_options_init);
+    const rille_backward_options o = known_part(options, rille_backward_options());
     rille::v1::BackwardOptions how;
     if (o.gradient) how.gradient = o.gradient->tensor;
     if (o.inputs) how.inputs = tensors_in(o.inputs);
@@ -96,7 +103,7 @@ rille_status rille_grad(const rille_tensors* outputs, const rille_tensors* input
                         const rille_grad_options* options, rille_tensors** out,
                         rille_error** error) {
   return give(out, error, [&] {
-    const rille_grad_options o = known_part(options, rille_grad_options_init);
+    const rille_grad_options o = known_part(options, rille_grad_options());
     rille::v1::GradOptions how;
     if (o.grad_outputs) how.grad_outputs = tensors_in(o.grad_outputs);
     how.retain_graph = o.retain_graph != 0;

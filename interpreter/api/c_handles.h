@@ -1,5 +1,6 @@
 // What the handles of the C interface are, and the wall that no exception passes.
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -93,12 +94,19 @@ v1::Dtype dtype_of(rille_dtype dtype);
 /// Writes a text and its zero. Throws E_ARG where there is too little room.
 void copy_text(const std::string& from, char* out, size_t size, const char* what);
 
-/// The options as this library knows them: what the caller's version of the struct lacks has the
-/// default that `init` sets. Throws E_ARG for a size that no version has.
+/// Writes the defaults to a struct of which the caller's version has `size` bytes, and not a byte
+/// behind them. A size that is larger than ours is kept, for known_part to refuse.
 template <class Options>
-Options known_part(const Options* options, void (*init)(Options*)) {
-  Options o;
-  init(&o);
+void init_part(Options* out, size_t size, Options defaults) {
+  if (!out || size < sizeof out->size) return;
+  defaults.size = size;
+  std::memcpy(static_cast<void*>(out), &defaults, std::min(size, sizeof defaults));
+}
+
+/// The options as this library knows them: what the caller's version of the struct lacks has its
+/// default. Throws E_ARG for a size that no version has.
+template <class Options>
+Options known_part(const Options* options, Options o) {
   if (!options) return o;
   if (options->size < sizeof o.size || options->size > sizeof o)
     throw v1::Error(v1::ErrorKind::argument, "E_ARG",

@@ -1,4 +1,5 @@
 // The C interface: interpreters.
+#include <cstddef>
 #include <sstream>
 
 #include "interpreter/api/c_arguments.h"
@@ -50,20 +51,23 @@ std::vector<std::string> words_of(const char* const* list, size_t count) {
   return out;
 }
 
+constexpr rille_options kDefaults = {.size = sizeof kDefaults, .interruptible = 1};
+
 }  // namespace
 
-void rille_options_init(rille_options* o) {
-  if (!o) return;
-  *o = {};
-  o->size = sizeof *o;
-  o->interruptible = 1;
+void rille_options_init_sized(rille_options* o, size_t size) {
+  rille::capi::init_part(o, size, kDefaults);
+}
+// In brackets, for it is the name of a macro, too.
+void(rille_options_init)(rille_options* o) {
+  rille_options_init_sized(o, offsetof(rille_options, devices));
 }
 
 rille_status rille_open(const rille_options* options, rille_interpreter** out,
                         rille_error** error) {
   return guarded(error, [&] {
     rille_interpreter*& place = given(out, "the place for the interpreter");
-    const rille_options known = rille::capi::known_part(options, rille_options_init);
+    const rille_options known = rille::capi::known_part(options, kDefaults);
     place = new rille_interpreter{Interpreter(options_of(known))};
   });
 }

@@ -46,11 +46,9 @@ void Tensor::retain_grad() const {
 uint64_t Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) const {
   return guarded("register_hook", [&] {
     return autograd::add_hook(tensor_of(*this), [hook = std::move(hook)](const rille::Tensor& dy) {
-      try {
-        return api::maybe_tensor_of(hook(handle_of(dy)));
-      } catch (const v1::Error& e) {
-        throw api::engine_error(e);  // it may be a script that runs backward
-      }
+      Tensor replaced;
+      api::call_host([&] { replaced = hook(handle_of(dy)); });
+      return api::maybe_tensor_of(replaced);
     });
   });
 }

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <new>
 
 #include "core/error.h"
@@ -41,7 +42,8 @@ std::vector<v1::Tensor> handles_of(std::vector<Tensor> list);
 
 inline Shape shape_of(const v1::Shape& s) { return {s.begin(), s.end()}; }
 inline v1::Shape list_of(const Dims& d) { return {d.begin(), d.end()}; }
-inline DType dtype_of(v1::Dtype d) { return static_cast<DType>(d); }
+/// Throws E_DTYPE for a number that is none.
+DType dtype_of(v1::Dtype d);
 inline v1::Dtype dtype_of(DType d) { return static_cast<v1::Dtype>(d); }
 Device device_of(v1::Device d);
 v1::Device device_of(Device d);
@@ -62,6 +64,17 @@ inline void warn(const std::string& text) {
   std::fprintf(stderr, "rille: warning: %s\n", text.c_str());
 }
 
+/// What a function of the host's threw, on its way through the engine: E_HOST to a script that
+/// called the engine, itself again to a host that did.
+struct HostThrew : Error {
+  HostThrew(std::exception_ptr e, std::string_view what)
+      : Error(Kind::state, "E_HOST", std::string(what)), thrown(std::move(e)) {}
+  std::exception_ptr thrown;
+};
+/// Runs `f`, which is the host's. Throws the engine's form of the host's errors, HostThrew for what
+/// is none of them; want of memory passes.
+void call_host(const std::function<void()>& f);
+
 /// Runs `f`, in which the engine calls functions of the host's: their exceptions pass as they are.
 template <class F>
 decltype(auto) guarded_around_host(std::string_view op, F&& f) {
@@ -69,6 +82,8 @@ decltype(auto) guarded_around_host(std::string_view op, F&& f) {
     return f();
   } catch (const v1::Error&) {
     throw;
+  } catch (const HostThrew& e) {
+    std::rethrow_exception(e.thrown);
   } catch (Error& e) {
     if (e.op().empty()) e.op(op);
     throw error_of(e);

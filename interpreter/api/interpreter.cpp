@@ -96,7 +96,7 @@ Result<void> Interpreter::run_file(const std::string& path, const std::vector<st
     const std::string source = lua::without_shebang(std::move(text));
     const bool stranger = entry.in().policy.sandbox;  // who learns no names of folders
     const std::string chunk = "@" + (stranger ? path.substr(path.rfind('/') + 1) : path);
-    if (stranger) entry.in().chunks[chunk] = source;
+    if (stranger) entry.in().sources.keep(chunk, source);
     run({&entry.in(), &source, &chunk, &path, &args});
   });
 }
@@ -106,9 +106,8 @@ Result<void> Interpreter::run_string(std::string_view code, std::string_view chu
   return result_of([&] {
     const Entry entry(state_);
     const std::string name = "=" + std::string(chunk);
-    std::string& kept = entry.in().chunks[name];  // errors show its lines
-    kept = code;
-    const std::string source = lua::without_shebang(kept);
+    entry.in().sources.keep(name, std::string(code));
+    const std::string source = lua::without_shebang(std::string(code));
     run({&entry.in(), &source, &name, nullptr, &args});
   });
 }

@@ -12,6 +12,11 @@ static_assert(static_cast<int>(v1::Dtype::boolean) == static_cast<int>(DType::bo
 static_assert(static_cast<int>(v1::Dtype::f4_e2m1) == static_cast<int>(DType::f4_e2m1));
 static_assert(static_cast<int>(v1::Device::Type::meta) == static_cast<int>(DeviceType::meta));
 
+DType dtype_of(v1::Dtype d) {
+  if (d > v1::Dtype::f4_e2m1) throw dtype_error("{} is no dtype", static_cast<int>(d));
+  return static_cast<DType>(d);
+}
+
 Device device_of(v1::Device d) {
   const Device same{static_cast<DeviceType>(d.type), d.index};
   return parse_device(to_string(same));  // is it here?
@@ -22,8 +27,12 @@ v1::Device device_of(Device d) { return {static_cast<v1::Device::Type>(d.type), 
 
 namespace rille::v1 {
 
-std::string_view name(Dtype dtype) { return rille::name(api::dtype_of(dtype)); }
-size_t size_of(Dtype dtype) { return rille::size_of(api::dtype_of(dtype)); }
+std::string_view name(Dtype dtype) {
+  return api::guarded("name", [&] { return rille::name(api::dtype_of(dtype)); });
+}
+size_t size_of(Dtype dtype) {
+  return api::guarded("size_of", [&] { return rille::size_of(api::dtype_of(dtype)); });
+}
 std::ostream& operator<<(std::ostream& out, Dtype dtype) { return out << name(dtype); }
 
 Dtype parse_dtype(std::string_view text) {

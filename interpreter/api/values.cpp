@@ -11,29 +11,15 @@ constexpr int kDepth = 64;
 
 using Home = std::shared_ptr<Hosted>;
 
-// What the host's function throws becomes the script's error. No error of Lua's comes this way:
-// what the host may call in here runs scripts in protected mode, so everything may be caught.
-std::vector<v1::Value> call_host(const v1::HostFunction& f, std::span<const v1::Value> arguments) {
-  try {
-    return f(arguments);
-  } catch (const v1::Error& e) {
-    throw engine_error(e);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& e) {
-    throw Error(Kind::state, "E_HOST", e.what());
-  } catch (...) {
-    throw Error(Kind::state, "E_HOST", "the host threw what is no std::exception");
-  }
-}
-
 lua::Value host_function(const v1::detail::FunctionHome& f, const Home& home) {
   auto body = [host = f.host, home = std::weak_ptr(home)](lua::Call& c) {
     const Home here = home.lock();
     if (!here) throw Error(Kind::state, "E_CLOSED", "the interpreter is closing");
     std::vector<v1::Value> arguments;
     for (int i = 1; i <= c.count(); ++i) arguments.push_back(host_value(c.value(i), here));
-    for (const v1::Value& result : call_host(host, arguments)) c.give(script_value(result, here));
+    std::vector<v1::Value> results;
+    call_host([&] { results = host(arguments); });
+    for (const v1::Value& result : results) c.give(script_value(result, here));
   };
   return lua::ObjectRef(std::make_shared<lua::HostFunction>(f.name, std::move(body)));
 }
@@ -76,6 +62,22 @@ lua::Value read(const v1::Value& v, const Home& home, int depth) {
 }
 
 }  // namespace
+
+// No error of Lua's comes this way: what the host may call in here runs scripts in protected mode,
+// so everything may be caught.
+void call_host(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const v1::Error& e) {
+    throw engine_error(e);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw HostThrew(std::current_exception(), e.what());
+  } catch (...) {
+    throw HostThrew(std::current_exception(), "the host threw what is no std::exception");
+  }
+}
 
 lua::Value script_value(const v1::Value& v, const Home& home) { return read(v, home, 0); }
 

@@ -62,7 +62,9 @@ void tensor_text(Call& c) {
 }
 
 // native.remember_chunk(name, text): so that errors in it can show the line
-void remember_chunk(Call& c) { c.interpreter().chunks[c.string(1, "name")] = c.string(2, "text"); }
+void remember_chunk(Call& c) {
+  c.interpreter().sources.keep(c.string(1, "name"), c.string(2, "text"));
+}
 
 }  // namespace
 

@@ -86,8 +86,8 @@ std::string source_line(const Interpreter& in, const lua_Debug& ar) {
     if (!stream) text.clear();
   };
   // A script may name its chunks as it likes: in the sandbox that opens no file.
-  if (const auto it = in.chunks.find(ar.source); it != in.chunks.end()) {
-    std::istringstream stream(it->second);
+  if (const std::string* kept = in.sources.find(ar.source)) {
+    std::istringstream stream(*kept);
     scan(stream);
   } else if (ar.source[0] == '@' && !in.policy.sandbox) {
     std::ifstream file(ar.source + 1);

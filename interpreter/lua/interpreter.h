@@ -11,7 +11,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/budget.h"
@@ -22,6 +21,7 @@
 #include "interpreter/lua/pace.h"
 #include "interpreter/lua/policy.h"
 #include "interpreter/lua/small_blocks.h"
+#include "interpreter/lua/sources.h"
 #include "interpreter/lua/value.h"
 
 struct lua_State;
@@ -83,7 +83,7 @@ struct Interpreter {
   Tensor (*get_index)(Call&) = nullptr;                               // what t[i] is
   std::map<std::string, std::unique_ptr<char>, std::less<>> classes;  // address: registry key
   std::set<const void*> object_metatables;
-  std::unordered_map<std::string, std::string> chunks;  // "=(command line)" -> its text
+  Sources sources;  // "=(command line)" and its text
   std::vector<std::string> arguments;
   std::FILE* out = stdout;  // what print writes to
   std::FILE* log = stderr;  // warnings

@@ -110,6 +110,7 @@ LimitedRun::LimitedRun(Interpreter& in)
   if (!outermost_ || !in.budget) return;
   in.over_text.clear();
   in.budget->begin_run();
+  in.budget->over();  // a stop that came before counts from the first instruction
   watch_instructions(in.L, in);
 }
 

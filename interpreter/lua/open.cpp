@@ -290,13 +290,13 @@ Outcome run_file(Interpreter& in, const std::string& path,
   }
   // Neither the folder nor what other files hold is for a stranger to see.
   const std::string chunk = "@" + path.substr(path.rfind('/') + 1);
-  in.chunks[chunk] = source;
+  in.sources.keep(chunk, source);
   return run_protected({&in, &source, &chunk, &path, &arguments});
 }
 
 Outcome run_text(Interpreter& in, const std::string& text, const std::string& chunk,
                  const std::vector<std::string>& arguments) {
-  in.chunks[chunk] = text;
+  in.sources.keep(chunk, text);
   const std::string source = without_shebang(text);
   return run_protected({&in, &source, &chunk, nullptr, &arguments});
 }

@@ -188,9 +188,29 @@ void retain_grad(const Tensor& t) {
                                   }});
 }
 
-uint64_t add_hook(const Tensor& t, TensorHook hook) {
+namespace {
+
+// What a hook gives instead of `dy`: the ops behind it count on its shape, dtype and device.
+Tensor checked(Tensor replaced, const Tensor& dy) {
+  if (!replaced) return replaced;
+  if (replaced.shape() != dy.shape() || replaced.dtype() != dy.dtype())
+    throw shape_error("a hook must return a gradient like the one it got, {}{}, not {}{}",
+                      name(dy.dtype()), to_string(dy.shape()), name(replaced.dtype()),
+                      to_string(replaced.shape()))
+        .op("register_hook");
+  if (replaced.device() != dy.device())
+    throw device_error("a hook must return a gradient on the device of the one it got, {}, not {}",
+                       to_string(dy.device()), to_string(replaced.device()))
+        .op("register_hook");
+  return replaced;
+}
+
+}  // namespace
+
+uint64_t add_hook(const Tensor& t, TensorHook wanted) {
   const Edge edge = edge_of(t);
   if (!edge) throw fail(Kind::state, "E_ARG", "the tensor does not require a gradient");
+  auto hook = [f = std::move(wanted)](const Tensor& dy) { return checked(f(dy), dy); };
   static std::atomic<uint64_t> ids{1};
   const uint64_t id = ids.fetch_add(1);
   if (edge.node->is_leaf())

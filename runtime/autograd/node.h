@@ -123,7 +123,8 @@ Tensor grad_of(const Tensor& t);
 void set_grad(const Tensor& t, const Tensor& g);
 /// Keeps the gradient of a non-leaf in .grad.
 void retain_grad(const Tensor& t);
-/// Runs `hook` on the complete gradient of `t`. Returns an id for remove_hook.
+/// Runs `hook` on the complete gradient of `t`; what it gives instead must be like it: E_SHAPE,
+/// E_DEVICE_MISMATCH. Returns an id for remove_hook.
 uint64_t add_hook(const Tensor& t, TensorHook hook);
 void remove_hook(const Tensor& t, uint64_t id);
 /// The same values, outside of every graph.

@@ -1,4 +1,6 @@
 // The C interface: backward with options, gradients as values, hooks, modes.
+#include <cstddef>
+
 #include "api/c_owned.h"
 
 namespace {
@@ -77,6 +79,38 @@ TEST_CASE("gradients as values, of gradients, and of what nothing depends on", "
   CHECK(values_of(slope.get()) == Values{12, 27});
   CHECK(rille_tensor_backward(op("sum", {slope.get()}).get(), e) == RILLE_OK);
   CHECK(grad_of(x) == Values{12, 18});
+}
+
+TEST_CASE("options of gradients are set as far as the program knows them", "[c]") {
+  rille_backward_options all;
+  rille_backward_options_init(&all);
+  CHECK(all.size == sizeof all);
+  rille_backward_options part;
+  part.retain_graph = 77;
+  rille_backward_options_init_sized(&part, offsetof(rille_backward_options, retain_graph));
+  CHECK(part.size == offsetof(rille_backward_options, retain_graph));
+  CHECK(part.gradient == nullptr);
+  CHECK(part.retain_graph == 77);
+  void (*const by_old_symbol)(rille_grad_options*) = &rille_grad_options_init;
+  rille_grad_options first;
+  by_old_symbol(&first);
+  CHECK(first.size == offsetof(rille_grad_options, reserved) + sizeof first.reserved);
+  CHECK(first.allow_unused == 0);
+}
+
+TEST_CASE("what a hook in C gives must be like the gradient it got", "[c]") {
+  ErrorPlace e;
+  const auto x = leaf({2, 3}), seven = tensor_of({1, 2, 3, 4, 5, 6, 7}, {7});
+  const auto give_it = [](void* userdata, const rille_value* const*, size_t, rille_results* results,
+                          rille_error** error) -> rille_status {
+    const auto* given = static_cast<const rille_tensor*>(userdata);
+    return rille_results_add(results, owned(rille_value_tensor(given)).get(), error);
+  };
+  uint64_t id = 0;
+  REQUIRE(rille_tensor_add_hook(x.get(), give_it, seven.get(), nullptr, &id, e) == RILLE_OK);
+  CHECK(rille_tensor_backward(op("sum", {x.get()}).get(), e) == RILLE_ERROR_SHAPE);
+  CHECK(e.message() == "a hook must return a gradient like the one it got, f64[2], not f64[7]");
+  CHECK(grad_of(x).empty());
 }
 
 TEST_CASE("detached tensors, kept gradients, hooks", "[c]") {

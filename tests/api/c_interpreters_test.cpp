@@ -84,6 +84,45 @@ TEST_CASE("a program that knows fewer options has the defaults of the others", "
   CHECK(e.code() == "E_BUDGET");
 }
 
+TEST_CASE("a program of an older header keeps what lies behind its options", "[c]") {
+  constexpr size_t kOld = offsetof(rille_options, devices);  // all that 1.0 had
+  constexpr uint64_t kCanary = 0xC0FFEE;
+  struct {
+    alignas(rille_options) unsigned char options[kOld];
+    uint64_t canary;
+  } program;
+  static_assert(offsetof(decltype(program), canary) == kOld);
+  const auto options = reinterpret_cast<rille_options*>(&program);
+  void (*const by_old_symbol)(rille_options*) = &rille_options_init;
+  for (const bool old_symbol : {true, false}) {
+    std::memset(&program, 0xAA, sizeof program);
+    program.canary = kCanary;
+    if (old_symbol)
+      by_old_symbol(options);
+    else
+      rille_options_init_sized(options, kOld);
+    CHECK(program.canary == kCanary);
+    size_t size = 0;
+    std::memcpy(&size, program.options, sizeof size);
+    CHECK(size == kOld);
+    const int64_t limit = 1000;
+    std::memcpy(program.options + offsetof(rille_options, instruction_limit), &limit, sizeof limit);
+    ErrorPlace e;
+    rille_interpreter* made = nullptr;
+    REQUIRE(rille_open(options, &made, e) == RILLE_OK);
+    const Owned<rille_interpreter> in(made);
+    CHECK(run(made, "while true do end", e) == RILLE_ERROR_INTERRUPT);
+    CHECK(e.code() == "E_BUDGET");
+  }
+  std::memset(&program, 0xAA, sizeof program);
+  rille_options_init_sized(options, sizeof(size_t) - 1);  // no room for the size itself
+  CHECK(program.options[0] == 0xAA);
+  rille_options newer;  // of a header newer than the library: refused, not half understood
+  rille_options_init_sized(&newer, sizeof newer + 8);
+  rille_interpreter* made = nullptr;
+  CHECK(rille_open(&newer, &made, nullptr) == RILLE_ERROR_ARGUMENT);
+}
+
 TEST_CASE("an interpreter keeps to the devices that it is given", "[c]") {
   ErrorPlace e;
   rille_options options;

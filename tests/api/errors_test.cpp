@@ -93,6 +93,27 @@ TEST_CASE("what the host throws is an error of the script, which may catch it", 
   )");
 }
 
+TEST_CASE("what a host's hook throws is an error of the script that runs backward", "[errors]") {
+  Interpreter lua;
+  const Tensor x = ones({2}).requires_grad_();
+  lua.set("x", x);
+  const auto thrown_by = [&](std::function<Tensor(const Tensor&)> hook) {
+    const uint64_t id = x.register_hook(std::move(hook));
+    const Error e = error_of_run(lua, "local y = x:sum()\ny:backward()");
+    x.remove_hook(id);
+    return e;
+  };
+  Error e = thrown_by([](const Tensor&) -> Tensor { throw std::runtime_error("disk on fire"); });
+  CHECK(e.code == "E_HOST");
+  CHECK(e.message == "disk on fire");
+  CHECK(e.where == "test:2");
+  CHECK(thrown_by([](const Tensor&) -> Tensor { throw 42; }).code == "E_HOST");
+  e = thrown_by([](const Tensor&) -> Tensor { throw Error(ErrorKind::data, "E_FORMAT", "bad"); });
+  CHECK(e.code == "E_FORMAT");
+  x.register_hook([](const Tensor&) -> Tensor { throw std::runtime_error("disk on fire"); });
+  CHECK_THROWS_AS(x.sum().backward(), std::runtime_error);  // no script is in between
+}
+
 TEST_CASE("errors through both languages' frames leave nothing behind", "[errors]") {
   Counted::alive = Counted::made = 0;
   {

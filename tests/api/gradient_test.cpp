@@ -113,6 +113,33 @@ TEST_CASE("hooks see gradients and may replace them") {
   CHECK(list(y.grad()) == std::vector<double>{1, 1});
 }
 
+TEST_CASE("a hook gives a gradient like the one it got, or fails") {
+  const Tensor v = ones({3}).requires_grad_();
+  Tensor instead;
+  const auto hook = [&](const Tensor&) { return instead; };
+  const auto text = [&](const Tensor& gradient) {
+    instead = gradient;
+    const Error e = refused([&] { (v * 2).sum().backward(); });
+    CHECK(e.code == "E_SHAPE");
+    CHECK(e.op == "register_hook");
+    return e.message;
+  };
+  const std::string must = "a hook must return a gradient like the one it got, f32[3], not ";
+  const uint64_t id = v.register_hook(hook);
+  CHECK(text(ones({7})) == must + "f32[7]");
+  CHECK(text(ones({3}, {.dtype = Dtype::f64})) == must + "f64[3]");
+  CHECK(text(ones({3}, {.dtype = Dtype::i8})) == must + "i8[3]");
+  CHECK(text(ones({3}, {.dtype = Dtype::boolean})) == must + "bool[3]");
+  instead = ones({3}, {.device = Device("meta")});
+  CHECK(code_of([&] { (v * 2).sum().backward(); }) == "E_DEVICE_MISMATCH");
+  CHECK_FALSE(v.grad());
+  v.remove_hook(id);
+  const Tensor y = v * 2;  // no leaf: the gradient goes on to ops
+  y.register_hook(hook);
+  instead = ones({7});
+  CHECK(code_of([&] { y.sum().backward(); }) == "E_SHAPE");
+}
+
 TEST_CASE("the host's own exceptions pass through backward") {
   struct Mine {};
   const Tensor x = Tensor::of({1}).requires_grad_(), y = x * 2;

@@ -56,6 +56,26 @@ TEST_CASE("memory that cannot be taken stays the host's") {
   CHECK(calls == 1);
 }
 
+TEST_CASE("a number that is no dtype is refused wherever it comes in") {
+  const auto none = static_cast<Dtype>(99), next = static_cast<Dtype>(18);
+  alignas(8) char bytes[64] = {};
+  const Tensor t = ones({2});
+  for (const Dtype d : {none, next}) {
+    CHECK(code_of([&] { Tensor::from_host(bytes, {2}, {}, d); }) == "E_DTYPE");
+    CHECK(code_of([&] { Tensor::of({1, 2}, d); }) == "E_DTYPE");
+    CHECK(code_of([&] { Tensor::scalar(1, d); }) == "E_DTYPE");
+    CHECK(code_of([&] { t.to(d); }) == "E_DTYPE");
+    CHECK(code_of([&] { zeros({2}, {.dtype = d}); }) == "E_DTYPE");
+    CHECK(code_of([&] { set_default_dtype(d); }) == "E_DTYPE");
+    CHECK(code_of([&] { name(d); }) == "E_DTYPE");
+    CHECK(code_of([&] { size_of(d); }) == "E_DTYPE");
+    CHECK(code_of([&] { nn::Linear(2, 2).to(d); }) == "E_DTYPE");
+    CHECK(code_of([&] { amp::Autocast scope{{.dtype = d}}; }) == "E_DTYPE");
+    CHECK(code_of([&] { optim::AdamW({t}, {.state_dtype = d}); }) == "E_DTYPE");
+  }
+  CHECK(name(Dtype::f4_e2m1) == "f4_e2m1");
+}
+
 TEST_CASE("strides of the host are kept") {
   std::vector<float> values(12);
   std::iota(values.begin(), values.end(), 0.f);

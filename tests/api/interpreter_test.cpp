@@ -50,6 +50,20 @@ TEST_CASE("each kind of value makes the round trip", "[interpreter]") {
   CHECK(round_trip(lua, nested, "#x == 3 and x[3][2] == 3") == nested);
 }
 
+TEST_CASE("errors show lines of the latest texts, places of all", "[interpreter]") {
+  Interpreter lua;
+  const std::string text =
+      "function fail()\n  return require('rille').ones(2):reshape(3)  -- here\nend\n"
+      "function text() return tostring(select(2, pcall(fail))) end";
+  const auto report_of = [&] { return lua.call("text").value().as<std::string>(); };
+  REQUIRE(lua.run_string(text, "early"));
+  CHECK(report_of().find("-- here") != std::string::npos);
+  const std::string padding = "--" + std::string(10'000, 'x');
+  for (int i = 0; i < 200; ++i) REQUIRE(lua.run_string(padding, "run " + std::to_string(i)));
+  CHECK(report_of().find("early:2") != std::string::npos);
+  CHECK(report_of().find("-- here") == std::string::npos);
+}
+
 TEST_CASE("tensors are shared, not copied", "[interpreter]") {
   Interpreter lua;
   std::vector<float> memory{1, 2, 3, 4};

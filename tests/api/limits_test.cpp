@@ -115,7 +115,14 @@ TEST_CASE("a stop that comes early stops the next run, once", "[limits]") {
   Interpreter lua;
   lua.interrupt();
   CHECK(error_of_run(lua, "while true do end").code == "E_INTERRUPTED");
-  must_run(lua, "for i = 1, 1e5 do end");
+  must_run(lua, "for i = 1, 1e5 do end function f() return 1 end");
+  lua.interrupt();
+  CHECK(error_of_run(lua, "y = 1").code == "E_INTERRUPTED");  // however short it is
+  lua.interrupt();
+  lua.set("z", 1);  // no run
+  CHECK(lua.get("y").is_nil());
+  CHECK(lua.call("f").error().code == "E_INTERRUPTED");
+  CHECK(lua.call("f").value().as<int>() == 1);
 }
 
 TEST_CASE("what is only interruptible is not limited otherwise", "[limits]") {

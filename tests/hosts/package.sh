@@ -65,5 +65,10 @@ fi
 # oneDNN is found beside the library, wherever that lies, and the program runs.
 "$prefix/bin/rille" run -e 'print(require "rille".version)' | grep -q '^0.1.0$'
 [ -s "$prefix/share/doc/rille/LICENSE" ]
+if grep -q '^RILLE_ONEDNN:.*=wheel' "$build/CMakeCache.txt" &&
+   grep -q '^dnnl_DIR:PATH=/' "$build/CMakeCache.txt"; then
+  [ -s "$prefix/share/doc/rille/onednn/LICENSE" ]
+  [ -s "$prefix/share/doc/rille/onednn/THIRD-PARTY-PROGRAMS" ]
+fi
 grep -rq "$build" "$prefix/lib/cmake" "$prefix/lib/pkgconfig" && exit 1
 exit 0

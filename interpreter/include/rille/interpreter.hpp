@@ -20,7 +20,8 @@ namespace rille::RILLE_V1 {
 enum class Sandbox : uint8_t { none, recipe };
 
 /// Limits are per run or call from the host, 0 is none; passing one is an E_BUDGET error in the
-/// script, or E_OOM for memory. Counting instructions and time costs some percents of Lua's speed.
+/// script, E_OOM_BUDGET where it was a tensor that did not fit. Counting instructions and time
+/// costs some percents of Lua's speed.
 struct InterpreterOptions {
   Sandbox sandbox = Sandbox::none;
   int64_t memory_limit = 0;         // bytes of Lua's heap and of tensors together
@@ -66,7 +67,8 @@ class RILLE_API Interpreter {
   /// Runs a file, whose `arg` and `...` are `args`. If it returns a recipe, that is carried out.
   /// os.exit() ends the script only; a status other than 0 is an E_EXIT error.
   Result<void> run_file(const std::string& path, const std::vector<std::string>& args = {});
-  /// Runs text; `chunk` is what errors call it.
+  /// Runs text; `chunk` is what errors call it. Those that scripts print show the line,
+  /// where the text is among the latest (a MiB of them is kept).
   Result<void> run_string(std::string_view code, std::string_view chunk = "script",
                           const std::vector<std::string>& args = {});
   /// Calls a global function ("game.score" finds it in a table); gives its first result.

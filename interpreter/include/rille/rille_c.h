@@ -1,7 +1,9 @@
 /* librille for C, and for every language that calls C: the promise of which programs depend. What
  * is here keeps its meaning within one major version of rille_abi_version(); what is added makes
  * the minor one larger. Structs of options begin with their size, which their _init sets, and grow
- * at their end: a program gives as much of them as its own header knew.
+ * at their end: a program gives as much of them as its own header knew. Each _init is a macro over
+ * the _init_sized that tells the library that size; the functions under the names of the macros are
+ * for programs built before 1.4, and know the first version of their struct.
  *
  * Handles are opaque and owned by who got them: each is given back once, by its own _delete, which
  * takes NULL as well. Functions that can fail return RILLE_OK or the kind of the error; where
@@ -25,7 +27,7 @@ extern "C" {
 #endif
 
 #define RILLE_ABI_MAJOR 1
-#define RILLE_ABI_MINOR 3
+#define RILLE_ABI_MINOR 4
 
 /* major * 65536 + minor of the library that runs: its major must be the header's, its minor at
  * least the header's. */
@@ -364,6 +366,10 @@ typedef struct rille_backward_options {
   int32_t create_graph;         /* 1: for gradients of gradients; retains the graph */
 } rille_backward_options;
 RILLE_API void rille_backward_options_init(rille_backward_options* options);
+RILLE_API void rille_backward_options_init_sized(rille_backward_options* options,
+                                                 size_t size); /* since 1.4 */
+#define rille_backward_options_init(options) \
+  rille_backward_options_init_sized((options), sizeof(rille_backward_options))
 /* `options` may be NULL. */
 RILLE_API rille_status rille_tensor_backward_with(rille_tensor* tensor,
                                                   const rille_backward_options* options,
@@ -377,6 +383,10 @@ typedef struct rille_grad_options {
   int32_t reserved;
 } rille_grad_options;
 RILLE_API void rille_grad_options_init(rille_grad_options* options);
+RILLE_API void rille_grad_options_init_sized(rille_grad_options* options,
+                                             size_t size); /* since 1.4 */
+#define rille_grad_options_init(options) \
+  rille_grad_options_init_sized((options), sizeof(rille_grad_options))
 /* The gradients of the sum of `outputs`, under the names of `inputs`; rille_tensors_at gives NULL
  * where there is none. */
 RILLE_API rille_status rille_grad(const rille_tensors* outputs, const rille_tensors* inputs,
@@ -525,6 +535,8 @@ typedef struct rille_options {
 } rille_options;
 
 RILLE_API void rille_options_init(rille_options* options);
+RILLE_API void rille_options_init_sized(rille_options* options, size_t size); /* since 1.4 */
+#define rille_options_init(options) rille_options_init_sized((options), sizeof(rille_options))
 /* `options` may be NULL. */
 RILLE_API rille_status rille_open(const rille_options* options, rille_interpreter** out,
                                   rille_error** error);

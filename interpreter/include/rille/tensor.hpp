@@ -1,7 +1,8 @@
 // Tensors: shapes over shared memory, with gradients. A Tensor is a handle: a copy looks at the
 // same values, and `const` keeps the handle, not the values. Dims and positions count from 0,
 // negative ones from the end; ranges end before their stop. What can be done with tensors beyond
-// this page is in ops.hpp. All of it throws rille::Error and nothing else.
+// this page is in ops.hpp. All of it throws rille::Error; what a hook or a module of the host's own
+// throws in the middle of it passes as it is.
 #pragma once
 #include <functional>
 #include <initializer_list>
@@ -182,8 +183,9 @@ class RILLE_API Tensor {
   Tensor detach() const;
   /// Keeps the gradient of a tensor that is no leaf.
   void retain_grad() const;
-  /// `hook` sees the complete gradient, and may give back another. Returns a number for
-  /// remove_hook.
+  /// `hook` sees the complete gradient, and may give back another of its shape, dtype and device
+  /// (else E_SHAPE, E_DEVICE_MISMATCH). What it throws leaves a backward of the host's as it is,
+  /// and is E_HOST in a script that runs one. Returns a number for remove_hook.
   uint64_t register_hook(std::function<Tensor(const Tensor&)> hook) const;
   void remove_hook(uint64_t id) const;
 

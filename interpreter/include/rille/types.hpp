@@ -12,7 +12,8 @@
 
 namespace rille::RILLE_V1 {
 
-/// From f8_e4m3 on: for storage. Tensors of these are converted, moved and compared.
+/// From f8_e4m3 on: for storage. Tensors of these are converted, moved and compared. Who is given a
+/// number that is none of these throws E_DTYPE.
 enum class Dtype : uint8_t {
   f64,
   f32,
