@@ -19,12 +19,25 @@ constexpr std::string_view pad_name(PadKind kind, int dims) {
   return names[static_cast<size_t>(kind)][dims - 1];
 }
 
+struct PadOptions {
+  Counts pads;
+  double value = 0;
+};
+template <PadKind K>
+constexpr auto pad_fields() {
+  const auto pads =
+      field("pads", &PadOptions::pads,
+            "all sides, or before and after the last dim, then the one before it, ...")
+          .required();
+  if constexpr (K == PadKind::constant)
+    return Fields{pads, field("value", &PadOptions::value, "what is added")};
+  else
+    return Fields{pads};
+}
+
 template <PadKind K, int N>
 struct PadLayer {
-  struct Options {
-    Counts pads;
-    double value = 0;
-  };
+  using Options = PadOptions;
   static constexpr std::string_view name = pad_name(K, N);
   static constexpr std::string_view doc =
       K == PadKind::zero          ? "x with zeros added before and after along its last dims."
@@ -32,17 +45,7 @@ struct PadLayer {
       : K == PadKind::reflection  ? "x with its mirror image added along its last dims."
       : K == PadKind::replication ? "x with its edges repeated along its last dims."
                                   : "x with its other end added along its last dims.";
-  static constexpr auto field_list() {
-    const auto pads =
-        field("pads", &Options::pads,
-              "all sides, or before and after the last dim, then the one before it, ...")
-            .required();
-    if constexpr (K == PadKind::constant)
-      return Fields{pads, field("value", &Options::value, "what is added")};
-    else
-      return Fields{pads};
-  }
-  static constexpr auto fields = field_list();
+  static constexpr auto fields = pad_fields<K>();
 
   Options options;
 
