@@ -75,6 +75,7 @@ void schema(Call& c) {
   Table ops, layers, out;
   for (const OpInfo* op : all_ops()) ops.list.emplace_back(op_table(*op));
   for (const nn::LayerInfo* layer : nn::all_layers()) {
+    if (layer->wrapped) continue;
     Table t;
     t.named = {{"doc", layer->options.doc},
                {"fields", fields_of(layer->options)},

@@ -20,8 +20,9 @@ std::string layer_text(const LayerInfo& info, const void* options) {
 std::span<const LayerInfo* const> all_layers() {
   static const LayerFamily all = [] {
     LayerFamily out;
-    for (LayerFamily (*family)() : {layers_linear, layers_embedding, layers_norm, layers_batch_norm,
-                                    layers_conv, layers_recurrent}) {
+    for (LayerFamily (*family)() :
+         {layers_linear, layers_embedding, layers_norm, layers_batch_norm, layers_conv,
+          layers_recurrent, layers_attention, layers_transformer, layers_pad, layers_preset}) {
       const LayerFamily part = family();
       out.insert(out.end(), part.begin(), part.end());
     }

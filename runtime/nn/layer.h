@@ -10,6 +10,7 @@
 //   a struct of Tensors from the layer's Inputs,
 //                 which has `input_fields`
 //   training      a bool, where forward depends on the mode
+//   wrapped       true where scripts make it by a class of their own
 #pragma once
 #include <memory>
 #include <span>
@@ -44,9 +45,10 @@ std::vector<Tensor> parameters(L& layer) {
 }
 
 struct LayerInfo {
-  OpInfo options;       // the layer's name and doc, the fields of its Options
-  OpInfo inputs;        // what forward takes
-  uint8_t results = 1;  // how many tensors it gives
+  OpInfo options;        // the layer's name and doc, the fields of its Options
+  OpInfo inputs;         // what forward takes
+  uint8_t results = 1;   // how many tensors it gives
+  bool wrapped = false;  // scripts have a class of their own for it, which says what it takes
   std::shared_ptr<void> (*make)(const void* options) = nullptr;
   const void* (*options_of)(const void* layer) = nullptr;
   Slots (*tensors)(void* layer) = nullptr;

@@ -74,6 +74,7 @@ LayerInfo make_info() {
   else
     i.inputs = schema<OneInput>(L::name, L::doc, one_input_fields<L>());
   i.results = static_cast<uint8_t>(tensor_count<OutOf<L>>);
+  if constexpr (requires { L::wrapped; }) i.wrapped = L::wrapped;
   i.make = [](const void* o) -> std::shared_ptr<void> {
     return std::make_shared<L>(*static_cast<const Options*>(o));
   };

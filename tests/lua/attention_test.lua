@@ -43,6 +43,33 @@ t.test("weights on demand, with the same output", function()
   }, 1e-6)
 end)
 
+t.test("a mask of floats is added to the scores, with weights, padding and a past, too", function()
+  local attention = fill(nn.MultiheadAttention(4, 2, { dtype = "f64" }))
+  local mask = wave({ 3, 3 }, 2)
+  t.near(flat(attention(x, { mask = mask })), {
+    -0.5675029, -0.4751161, -0.2441007, -0.3840485, -0.5271144, -0.5144053, -0.2104508,
+    -0.4081706, -0.5449254, -0.5006489, -0.2185629, -0.4066402, -0.4877199, -0.5570851,
+    -0.1694176, -0.4428156, -0.5174803, -0.5235417, -0.2028678, -0.413324, -0.5043585,
+    -0.5393173, -0.1862613, -0.4288423,
+  }, 1e-6)
+  local y, weights = attention(x, { mask = mask, need_weights = true })
+  t.near(flat(y), flat(attention(x, { mask = mask })), 1e-12)
+  t.near(flat(weights), {
+    0.4549917, 0.243997, 0.3010113, 0.327964, 0.3593147, 0.3127213, 0.2481661, 0.2727876,
+    0.4790463, 0.4345394, 0.317224, 0.2482366, 0.3236575, 0.3396804, 0.336662, 0.2127283,
+    0.408285, 0.3789867,
+  }, 1e-6)
+  local real = rille.tensor { { true, true, false }, { true, true, true } }
+  local o = { mask = mask, padding_mask = real }
+  local fused = flat(attention(x, o))
+  o.need_weights = true
+  y, weights = attention(x, o)
+  t.near(flat(y), fused, 1e-12)
+  t.eq(weights[{ 1, 1, 3 }]:item(), 0)
+  y = attention(x, memory, memory, { causal = true, need_weights = true })
+  t.near(flat(y), flat(attention(x, memory, memory, { causal = true })), 1e-12)
+end)
+
 t.test("keys and values of other widths", function()
   local attention = nn.MultiheadAttention(4, 2, { kdim = 3, vdim = 5, dtype = "f64" })
   local y = fill(attention)(x, wave({ 2, 2, 3 }, 1.3), wave({ 2, 2, 5 }, 2.3))

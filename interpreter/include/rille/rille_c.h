@@ -424,7 +424,8 @@ RILLE_API void rille_module_delete(rille_module* module);
 /* 1 for two handles of one module. */
 RILLE_API int rille_module_is(const rille_module* a, const rille_module* b);
 
-/* As rille_op. */
+/* As rille_op. Results that have to be asked for, such as the weights of "MultiheadAttention"
+ * (need_weights), are left out where they were not. */
 RILLE_API rille_status rille_module_forward(const rille_module* module,
                                             const rille_value* const* arguments,
                                             size_t argument_count, const rille_value* options,

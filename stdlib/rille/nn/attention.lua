@@ -58,30 +58,41 @@ local function heads_of(self, x)
   return x:view(b, t, self.heads, -1):transpose(2, 3)
 end
 
--- What may be seen: `mask` [time, time] or broadcastable, true where attention may look;
+-- `mask` where `seen` is true, too. A mask of floats is added to the scores.
+local function only_where(mask, seen)
+  if not mask then return seen end
+  if mask.dtype == "bool" then return mask:logical_and(seen) end
+  return rille.where(seen, mask, -math.huge)
+end
+
+-- What may be seen: `mask` [time, time] or broadcastable, true where attention may look, or floats;
 -- `padding_mask` [batch, time of the keys], true for real tokens.
 local function merged(mask, padding_mask)
-  if not padding_mask then return mask end
-  local real = padding_mask:unsqueeze(2):unsqueeze(2)
-  return mask and mask:logical_and(real) or real
+  return padding_mask and only_where(mask, padding_mask:unsqueeze(2):unsqueeze(2)) or mask
 end
 
 -- The output, and how much each position looked at each other one, averaged over the heads: it
 -- makes a matrix of all pairs, which attention otherwise never does.
 local function weighed(self, q, k, v, o, mask)
   if o.causal then
-    local earlier = rille.causal_mask(q:size(3), { device = q.device })
-    mask = mask and mask:logical_and(earlier) or earlier
+    local rows, columns = q:size(3), k:size(3)
+    local square = rille.causal_mask(math.max(rows, columns), { device = q.device })
+    mask = only_where(mask, square:narrow(1, 1, rows):narrow(2, 1, columns))
   end
   local scores = q:matmul(k:transpose(-1, -2)) / q:size(-1) ^ 0.5
-  if mask then scores = scores:masked_fill(mask:logical_not(), -math.huge) end
+  if mask and mask.dtype == "bool" then
+    scores = scores:masked_fill(mask:logical_not(), -math.huge)
+  elseif mask then
+    scores = scores + mask
+  end
   local weights = scores:softmax(-1)
   local kept = rille.dropout(weights, { p = self.dropout, training = self.training })
   return kept:matmul(v), kept:mean(2)
 end
 
 local call_options = {
-  { "mask", type = "rille.Tensor", doc = "[time, time] or broadcastable, true where it may look" },
+  { "mask", type = "rille.Tensor",
+    doc = "[time, time] or broadcastable, true where it may look, or added floats" },
   { "padding_mask", type = "rille.Tensor", doc = "[batch, time], true for real tokens" },
   { "causal", false, doc = "no look ahead" }, { "need_weights", false, doc = "given second" },
 }

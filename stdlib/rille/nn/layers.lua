@@ -1,5 +1,5 @@
--- Layers with parameters: thin constructors over the engine's layers (native.layer). Each line
--- names the options that may be given by position; the rest sit in the trailing table.
+-- Thin constructors over the engine's layers (native.layer). Each line names the options that may
+-- be given by position, `least` of them must be (else all); the rest sit in the trailing table.
 local native = require "rille.native"
 local fail = require "rille.fail"
 local module = require "rille.nn.module"
@@ -25,7 +25,7 @@ local kinds = {
   InstanceNorm1d = { "features" },
   InstanceNorm2d = { "features" },
   InstanceNorm3d = { "features" },
-  PReLU = { "count", optional = true },
+  PReLU = { "count", least = 0 },
   RNN = { "in", "hidden" },
   LSTM = { "in", "hidden" },
   GRU = { "in", "hidden" },
@@ -33,6 +33,12 @@ local kinds = {
   LSTMCell = { "in", "hidden" },
   GRUCell = { "in", "hidden" },
 }
+for dims = 1, 3 do
+  for _, kind in ipairs { "Zero", "Constant", "Reflection", "Replication", "Circular" } do
+    kinds[("%sPad%dd"):format(kind, dims)] = { "pads", bare = true }
+  end
+  kinds[("ConstantPad%dd"):format(dims)] = { "pads", "value", least = 1, bare = true }
+end
 
 -- Positional arguments and the trailing table as one table of options. A list is no option table:
 -- nn.LayerNorm({ 4, 8 }) gives a shape.
@@ -50,7 +56,7 @@ local function read(kind, names, ...)
   end
   for i, name in ipairs(names) do
     if given[i] ~= nil then options[name] = given[i] end
-    if options[name] == nil and not names.optional then
+    if options[name] == nil and i <= (names.least or #names) then
       fail.argument(kind, "'%s' is missing", name)
     end
   end
@@ -74,7 +80,8 @@ function Layer:forward(...)
 end
 
 function Layer:describe()
-  return native.layer_text(module.state(self).layer):match "%((.*)%)$"
+  local text = native.layer_text(module.state(self).layer):match "%((.*)%)$"
+  return kinds[self.kind].bare and text:gsub("%w+=", "") or text
 end
 
 local layers = {}

@@ -1,6 +1,5 @@
--- Modules without parameters that give tensors another shape: padding, resizing, channels to
--- pixels, dims joined and split.
-local rille = require "rille"
+-- Modules without parameters that give tensors another shape: resizing, channels to pixels, dims
+-- joined and split. Padding is among the layers.
 local module = require "rille.nn.module"
 local over_ops = require "rille.nn.over_ops"
 
@@ -14,40 +13,6 @@ local classes = over_ops {
   Unfold = { "unfold2d", "kernel_size" },
   Fold = { "fold2d", "output_size", "kernel_size" },
 }
-
--- Padding of the last dims: one number for all sides, or before and after each, the last dim first.
-local Pad = module.define "Pad"
-
---: pads: integer|integer[], value?: number
-function Pad:init(pads, value)
-  if type(pads) == "number" then
-    local side = pads
-    pads = {}
-    for i = 1, 2 * self.dims do pads[i] = side end
-  end
-  self.pads, self.value = pads, value or 0
-end
-
-function Pad:forward(x)
-  return rille.pad(x, self.pads, { mode = self.mode, value = self.value })
-end
-
-function Pad:describe()
-  local text = "{" .. table.concat(self.pads, ", ") .. "}"
-  return self.value == 0 and text or ("%s, %g"):format(text, self.value)
-end
-
-local kinds = {
-  ZeroPad = "constant", ConstantPad = "constant", ReflectionPad = "reflect",
-  ReplicationPad = "replicate", CircularPad = "circular",
-}
-for kind, mode in pairs(kinds) do
-  for dims = 1, 3 do
-    local class = module.define(("%s%dd"):format(kind, dims), Pad)
-    class.mode, class.dims = mode, dims
-    classes[class.__name] = class
-  end
-end
 
 -- All dims but the first as one.
 local Flatten = module.define "Flatten"

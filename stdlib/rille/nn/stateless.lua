@@ -1,5 +1,5 @@
 -- Modules without parameters that work on values: activations, dropout, pooling, similarities.
-local rille = require "rille"
+local native = require "rille.native"
 local check = require "rille.check"
 local module = require "rille.nn.module"
 local over_ops = require "rille.nn.over_ops"
@@ -79,13 +79,12 @@ local RReLU = module.define "RReLU"
 function RReLU:init(lower, upper)
   self.lower = check("RReLU", "lower", lower or 1 / 8, { type = "number" })
   self.upper = check("RReLU", "upper", upper or 1 / 3, { type = "number", min = self.lower })
+  module.state(self).layer = native.layer("RReLU", { lower = self.lower, upper = self.upper })
 end
 
 --: x: rille.Tensor -> rille.Tensor
 function RReLU:forward(x)
-  if not self.training then return rille.rrelu(x, self.lower, self.upper) end
-  local slopes = rille.rand_like(x) * (self.upper - self.lower) + self.lower
-  return rille.where(x:ge(0), x, x * slopes)
+  return native.layer_forward(module.state(self).layer, self, x)
 end
 
 function RReLU:describe()
