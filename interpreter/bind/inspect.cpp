@@ -9,6 +9,7 @@
 #include "core/allocator.h"
 #include "interpreter/bind/bind.h"
 #include "interpreter/bind/print.h"
+#include "stdlib/embedded.h"
 
 namespace rille::bind {
 namespace {
@@ -66,13 +67,22 @@ void remember_chunk(Call& c) {
   c.interpreter().sources.keep(c.string(1, "name"), c.string(2, "text"));
 }
 
+// native.module_text(name) -> the source of a module of the standard library, or nil
+void module_text(Call& c) {
+  const std::string name(c.string(1, "name"));
+  for (const stdlib::Module& m : stdlib::modules())
+    if (m.name == name) return c.give(std::string(m.source));
+  c.give({});
+}
+
 }  // namespace
 
 void bind_inspect(Interpreter& in) {
   static constexpr NativeEntry natives[] = {{"graph", graph},
                                             {"memory_budget", memory_budget},
                                             {"tensor_text", tensor_text},
-                                            {"remember_chunk", remember_chunk}};
+                                            {"remember_chunk", remember_chunk},
+                                            {"module_text", module_text}};
   lua::define_functions(in, "rille.native", natives);
 }
 

@@ -3,6 +3,7 @@
 #include <lua.hpp>
 #include <utility>
 
+#include "interpreter/lua/interrupt.h"
 #include "interpreter/lua/limits.h"
 
 namespace rille::lua {
@@ -28,6 +29,13 @@ lua_State* coroutine_meant(lua_State* L) {
   return co;
 }
 
+// `false` and an error are what a coroutine that failed gives to whoever resumes or closes it.
+int finish(lua_State* L, Interpreter& in, int results) {
+  if (results == 2 && lua_type(L, -2) == LUA_TBOOLEAN && !lua_toboolean(L, -2))
+    pass_interrupt_on(L, in);
+  return results;
+}
+
 // Coroutines that close or fail inside one another: without a bound the C stack overflows.
 int bounded_call(lua_State* L) {
   Interpreter& in = interpreter(L);
@@ -41,7 +49,8 @@ int bounded_call(lua_State* L) {
   const int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
   --in.closing;
   in.running = before;
-  return status == LUA_OK ? lua_gettop(L) : lua_error(L);
+  if (status != LUA_OK) return lua_error(L);
+  return finish(L, in, lua_gettop(L));
 }
 
 // coroutine.wrap, whose function closes a coroutine that failed.
@@ -74,7 +83,7 @@ int resume(lua_State* L) {
   const int results = stock(L);
   in.running = before;
   if (results == 2 && !lua_toboolean(L, -2)) name_the_limit(L, in, lua_status(co));
-  return results;
+  return finish(L, in, results);
 }
 
 }  // namespace

@@ -15,14 +15,15 @@
 #include "interpreter/lua/printable.h"
 
 namespace rille::lua {
-namespace {
-
-const char kErrorKey = 0;  // its address is the registry key of the error metatable
-const char kStandIn = 0;   // of the function that stands for a script without a frame
 
 bool is_library(const lua_Debug& ar) {
   return std::string_view(ar.source).substr(0, 7) == "@rille:";
 }
+
+namespace {
+
+const char kErrorKey = 0;  // its address is the registry key of the error metatable
+const char kStandIn = 0;   // of the function that stands for a script without a frame
 
 // The frame of the user's own code that is nearest to the failure.
 bool user_frame(lua_State* L, lua_Debug& ar) {

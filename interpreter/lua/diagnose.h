@@ -5,7 +5,12 @@
 #include "interpreter/lua/interpreter.h"
 #include "ops/op_info.h"
 
+struct lua_Debug;
+
 namespace rille::lua {
+
+/// Whether a function is the standard library's, by its source.
+bool is_library(const lua_Debug& ar);
 
 /// The innermost line of the user's: not the standard library's. Nowhere, for want of memory too.
 Site user_site(lua_State* L) noexcept;

@@ -103,6 +103,7 @@ struct Interpreter {
   volatile std::sig_atomic_t signal = 0;  // that asked the script to stop
   int closing = 0;                        // depth of coroutines that close one another
   bool warned = false;                    // a warning is half written
+  bool interrupted = false;               // a signal stopped what the shell runs: no pcall hides it
 
   lua_State* modes_of = nullptr;  // whose modes context.flags holds
 

@@ -1,5 +1,6 @@
 #include "interpreter/lua/interrupt.h"
 
+#include <cstring>
 #include <lua.hpp>
 
 #include "core/fail.h"
@@ -18,6 +19,7 @@ Error stopped_by(int signal) {
 // A signal stops once: what runs after its error is not to be stopped again.
 void take_effect(lua_State* L, Interpreter& in) {
   watch_instructions(L, in);
+  in.interrupted = in.policy.interactive;
   in.stop_requested = false;
   if (!in.signals) return;
   in.signals->end_run();
@@ -43,6 +45,18 @@ void stop(lua_State* L, lua_Debug* at) {
   Interpreter& in = interpreter_of(L);
   if (in.signal != 0) raise_signal(L, in);
   watch_instructions(L, in);  // it was forgotten
+}
+
+// Of the error on top.
+bool is_interrupt(lua_State* L) {
+  luaL_checkstack(L, 2, "rille");
+  if (lua_type(L, -1) != LUA_TTABLE) return false;
+  lua_pushliteral(L, "code");
+  lua_rawget(L, -2);
+  const char* code = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+  const bool yes = std::strcmp(code, "E_INTERRUPTED") == 0;
+  lua_pop(L, 1);
+  return yes;
 }
 
 constexpr int kAnything = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
@@ -88,6 +102,15 @@ void stop_if_signalled(lua_State* L, Interpreter& in) {
   if (in.signals && in.stop_requested.load(std::memory_order_relaxed)) raise_signal(L, in);
 }
 
+void pass_interrupt_on(lua_State* L, Interpreter& in, bool changed) {
+  if (!in.interrupted || !(changed || is_interrupt(L))) return;
+  lua_Debug caller;
+  const bool known = lua_getstack(L, 1, &caller) != 0 && lua_getinfo(L, "S", &caller) != 0;
+  if (known && is_library(caller)) return;
+  if (is_interrupt(L)) lua_error(L);
+  raise_signal(L, in);
+}
+
 void request_stop(Interpreter& in) noexcept {
   in.stop_requested.store(true, std::memory_order_relaxed);
 }
@@ -95,6 +118,7 @@ void request_stop(Interpreter& in) noexcept {
 void forget_interrupt(Interpreter& in) noexcept {
   in.signal = 0;
   take_effect(in.L, in);
+  in.interrupted = false;
 }
 
 void stop_later(lua_State* L) noexcept {

@@ -31,7 +31,13 @@ bool ended_by_signal(lua_State* L, Interpreter& in, Error& e);
 /// own nothing.
 void stop_if_signalled(lua_State* L, Interpreter& in);
 
-/// One that came too late stops nothing any more.
+/// In a C function that has caught an error, which is on top: raises it again where it is that of a
+/// signal which has stopped what an interactive shell runs. So no script hides Ctrl-C, and what it
+/// closes is closed whole. Where a message handler may have `changed` it, any error counts. The
+/// standard library may catch it, to tidy up; it hands errors on by itself.
+void pass_interrupt_on(lua_State* L, Interpreter& in, bool changed = false);
+
+/// One that came too late stops nothing any more, and errors may be caught again.
 void forget_interrupt(Interpreter& in) noexcept;
 
 /// A hook of the host's raised its error where none can pass on (Ctrl-C in the stock interpreter,

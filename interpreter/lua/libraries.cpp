@@ -11,6 +11,7 @@
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
 #include "interpreter/lua/output.h"
+#include "interpreter/lua/printable.h"
 #include "interpreter/lua/protected_calls.h"
 #include "interpreter/lua/random_state.h"
 #include "interpreter/lua/sandbox.h"
@@ -156,14 +157,17 @@ int write_failed(lua_State* L, std::FILE* out) {
 }
 
 int print(lua_State* L) {
-  std::FILE* out = interpreter_of(L).out;
+  const Interpreter& in = interpreter_of(L);
+  std::FILE* out = in.out;
   const int n = lua_gettop(L);
   for (int i = 1; i <= n; ++i) {
     size_t size = 0;
     const char* text = luaL_tolstring(L, i, &size);
     errno = 0;
-    if ((i > 1 && std::fputc('\t', out) == EOF) || std::fwrite(text, 1, size, out) < size)
-      return write_failed(L, out);
+    const bool put = (i == 1 || std::fputc('\t', out) != EOF) &&
+                     (in.policy.interactive ? write_printable(out, text, size)
+                                            : std::fwrite(text, 1, size, out) == size);
+    if (!put) return write_failed(L, out);
     lua_pop(L, 1);
   }
   errno = 0;
@@ -292,6 +296,7 @@ void open_libraries(Interpreter& in) {
     bound_tables(L);
   }
   if (in.policy.limited()) bound_load(L);
+  if (in.policy.interactive) pass_interrupts_on(L);
   if (in.budget) replace_protected_calls(L);
   if (in.policy.sandbox) strip_libraries(L);
 }

@@ -81,7 +81,8 @@ void read_error(Interpreter& in, int status, Outcome& out) {
         lua_type(L, -1) == LUA_TSTRING && std::strcmp(lua_tolstring(L, -1, nullptr), "exit") == 0;
     lua_settop(L, -2);
     if (in.policy.sandbox && out.status != kLimitStatus) out.status = 1;  // a stranger's word
-    if (quiet && !in.policy.sandbox) return;
+    out.exited = quiet && !in.policy.sandbox;
+    if (out.exited) return;
   }
   lua_pushcfunction(L, error_text_body);
   lua_pushvalue(L, -2);
@@ -133,14 +134,12 @@ int run_body(lua_State* L) {
   luaL_checkstack(L, n + 8, "too many arguments");
   for (const std::string& a : *run.arguments) lua_pushlstring(L, a.data(), a.size());
   lua_call(L, n, 1);
+  const bool recipe = is_recipe(L);
+  if (recipe && run.in->policy.sandbox) refuse_recipe(L);
   lua_pushnil(L);
   stand_in(L, -1);
   lua_settop(L, -2);
-  if (!is_recipe(L)) return 0;
-  if (run.in->policy.sandbox) {  // its run would have a folder
-    push_refusal(L, "recipe");
-    lua_call(L, 0, 0);
-  }
+  if (!recipe) return 0;
   lua_getglobal(L, "require");
   lua_pushliteral(L, "rille.recipe.run");
   lua_call(L, 1, 1);

@@ -22,6 +22,7 @@ struct Outcome {
   int status = 0;             // what the program should exit with
   std::string error;          // text with traceback; empty where there was none
   std::vector<Value> values;  // only where asked for
+  bool exited = false;        // by os.exit, so nothing is to follow
 };
 
 /// Runs a file, or text under a chunk name such as "=(command line)". `arguments` become `arg` and

@@ -41,6 +41,17 @@ std::string printable(std::string_view text, size_t most) {
   return out;
 }
 
+bool write_printable(std::FILE* out, const char* text, size_t size) noexcept {
+  for (const char* p = text; p < text + size;) {
+    const size_t plain = plain_bytes({p, static_cast<size_t>(text + size - p)});
+    const bool put = plain ? std::fwrite(p, 1, plain, out) == plain
+                           : std::fprintf(out, "\\%03d", static_cast<unsigned char>(*p)) > 0;
+    if (!put) return false;
+    p += plain ? plain : 1;
+  }
+  return true;
+}
+
 std::string reported(std::string_view text) {
   const size_t end = text.rfind("\nstack traceback:\n");
   if (end == text.npos) return printable(text, kLongestReport);

@@ -2,6 +2,7 @@
 // UTF-8, as \ddd; newlines and tabs stay. What is escaped once stays as it is the next time.
 #pragma once
 #include <cstddef>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,9 @@ namespace rille::lua {
 
 /// At most `most` bytes of the result, and how many of the text are not in it.
 std::string printable(std::string_view text, size_t most = std::string_view::npos);
+
+/// Writes it in that way as it goes, without memory of its own; false where that fails.
+bool write_printable(std::FILE* out, const char* text, size_t size) noexcept;
 
 /// An error's text as the program reports it: not longer than a screen or two, and where a
 /// traceback follows a long message, both with their beginnings.

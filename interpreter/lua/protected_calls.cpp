@@ -2,6 +2,7 @@
 
 #include <lua.hpp>
 
+#include "interpreter/lua/interrupt.h"
 #include "interpreter/lua/limits.h"
 
 namespace rille::lua {
@@ -12,7 +13,9 @@ const char kStackKey = 0;  // registry: the stack of the error that a handler se
 // The end of a protected call whose results, or error, lie above `true` at `below`.
 int finish(lua_State* L, int status, int below) {
   if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(L) - below + 1;
-  name_the_limit(L, interpreter_of(L), status);
+  Interpreter& in = interpreter_of(L);
+  pass_interrupt_on(L, in);
+  name_the_limit(L, in, status);
   lua_pushboolean(L, 0);
   lua_insert(L, -2);
   return 2;
@@ -74,6 +77,21 @@ int protected_call_with_handler(lua_State* L) {
   return after_call(L, lua_pcallk(L, arguments, LUA_MULTRET, kNote, 0, after_call), 0);
 }
 
+int finish_xpcall(lua_State* L, int status, lua_KContext) {
+  if (status != LUA_OK && status != LUA_YIELD) pass_interrupt_on(L, interpreter_of(L), true);
+  return finish(L, status, 3);
+}
+
+// As in Lua's own library: the handler runs where the error is raised.
+int protected_call_with_stock_handler(lua_State* L) {
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  const int arguments = lua_gettop(L) - 2;
+  lua_pushboolean(L, 1);
+  lua_pushvalue(L, 1);
+  lua_rotate(L, 3, 2);
+  return finish_xpcall(L, lua_pcallk(L, arguments, LUA_MULTRET, 2, 0, finish_xpcall), 0);
+}
+
 // debug.traceback(message): in a handler, of where the error was raised; the stack there is gone.
 // Upvalue: the stock one.
 int traceback(lua_State* L) {
@@ -99,6 +117,13 @@ void replace_protected_calls(lua_State* L) {
   lua_pushcclosure(L, traceback, 1);
   lua_setfield(L, -2, "traceback");
   lua_pop(L, 1);
+}
+
+void pass_interrupts_on(lua_State* L) {
+  lua_pushcfunction(L, protected_call);
+  lua_setglobal(L, "pcall");
+  lua_pushcfunction(L, protected_call_with_stock_handler);
+  lua_setglobal(L, "xpcall");
 }
 
 }  // namespace rille::lua

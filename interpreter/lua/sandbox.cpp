@@ -1,6 +1,5 @@
 #include "interpreter/lua/sandbox.h"
 
-#include <cctype>
 #include <cstdio>
 #include <cstring>
 #include <lua.hpp>
@@ -9,6 +8,7 @@
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
 #include "interpreter/lua/libraries.h"
+#include "interpreter/lua/printable.h"
 #include "interpreter/lua/read_only.h"
 
 namespace rille::lua {
@@ -20,16 +20,21 @@ const char kAllowedKey = 0;         // registry: what the sandbox's globals are 
 // ---- refusing
 // -----------------------------------------------------------------------------------
 
-// `what` is a string that the stack holds.
-int refuse_as(lua_State* L, const char* name, const char* what = nullptr) {
+template <class Throw>
+int raise_refusal(lua_State* L, const char* name, Throw thrown) {
   luaL_checkstack(L, 16, "rille");
   Interpreter& in = interpreter_of(L);
   const size_t first = in.results.size();
-  guarded(L, in, Blame{name}, [&] {
+  guarded(L, in, Blame{name}, thrown);
+  return raise_prepared(L, in, first);
+}
+
+// `what` is a string that the stack holds.
+int refuse_as(lua_State* L, const char* name, const char* what = nullptr) {
+  return raise_refusal(L, name, [what] {
     throw what ? fail(Kind::state, "E_SANDBOX", "the sandbox does not grant '{}'", what)
                : fail(Kind::state, "E_SANDBOX", "the sandbox does not grant this");
   });
-  return raise_prepared(L, in, first);
 }
 
 int refuse(lua_State* L) {
@@ -90,13 +95,7 @@ int print(lua_State* L) {
     const char* text = push_shown(L, i, &size);
     if (i > 1) std::fputc('\t', out);
     size = size < kLongestLine ? size : kLongestLine;
-    for (const char* p = text; p < text + size; ++p) {
-      const bool control = std::iscntrl(static_cast<unsigned char>(*p)) && *p != '\n' && *p != '\t';
-      if (control)
-        std::fprintf(out, "\\%03d", static_cast<unsigned char>(*p));
-      else
-        std::fputc(*p, out);
-    }
+    write_printable(out, text, size);
     lua_pop(L, 1);
   }
   std::fputc('\n', out);
@@ -248,6 +247,13 @@ const char* push_shown(lua_State* L, int i, size_t* size) {
 void push_refusal(lua_State* L, const char* name) {
   lua_pushlightuserdata(L, const_cast<char*>(name));
   lua_pushcclosure(L, refuse, 1);
+}
+
+void refuse_recipe(lua_State* L) {
+  raise_refusal(L, "recipe", [] {
+    throw fail(Kind::state, "E_SANDBOX",
+               "the sandbox does not grant a recipe's run, which writes a folder");
+  });
 }
 
 void strip_libraries(lua_State* L) {

@@ -27,6 +27,9 @@ void use_library_globals(lua_State* L);
 /// Pushes a function that raises E_SANDBOX under that (static) name.
 void push_refusal(lua_State* L, const char* name);
 
+/// Raises E_SANDBOX for a chunk that gave a recipe, whose run has a folder.
+void refuse_recipe(lua_State* L);
+
 /// Like luaL_tolstring, but without addresses: a table is "table".
 const char* push_shown(lua_State* L, int i, size_t* size = nullptr);
 

@@ -15,8 +15,8 @@ int info_command(const Words& words);
 int selftest_command(const Words& words);
 int bench_command(const Words& words);
 
-/// The interactive shell after the script (or -e CODE) that `words` begin with, if any, and after
-/// `chunks`; gives the exit status.
+/// The interactive shell after `chunks` and the script that `words` begin with, if any; behind "-e"
+/// they are words for the chunks. Gives the exit status.
 int explore(const Words& chunks, const Words& words);
 
 /// Runs a chunk of our own in a fresh interpreter; gives the exit status.

@@ -26,13 +26,18 @@ using lua::CallbackRef;
 using lua::Interpreter;
 using lua::Value;
 
+// What the variable says; an empty one names no folder, lest it be the root.
+std::string folder_named(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value ? value : "";
+}
+
 // Where the state of programs belongs; empty where there is no home, or it can't be written to.
 std::string history_path() {
   if (const char* own = std::getenv("RILLE_HISTORY")) return own;
-  const char *state = std::getenv("XDG_STATE_HOME"), *home = std::getenv("HOME");
-  if (!state && !home) return {};
-  const std::string folder =
-      (state ? std::string(state) : std::string(home) + "/.local/state") + "/rille";
+  const std::string state = folder_named("XDG_STATE_HOME"), home = folder_named("HOME");
+  if (state.empty() && home.empty()) return {};
+  const std::string folder = (state.empty() ? home + "/.local/state" : state) + "/rille";
   try {
     io::make_dirs(folder);
   } catch (const Error&) {
@@ -40,6 +45,19 @@ std::string history_path() {
   }
   return folder + "/history";
 }
+
+// A key that is meant for what runs may come when that has just ended. Programs are started while
+// an input runs, so they inherit none of this.
+class DeafBetweenInputs {
+ public:
+  DeafBetweenInputs() : before_(std::signal(SIGINT, SIG_IGN)) {}
+  ~DeafBetweenInputs() { std::signal(SIGINT, before_); }
+  DeafBetweenInputs(const DeafBetweenInputs&) = delete;
+  DeafBetweenInputs& operator=(const DeafBetweenInputs&) = delete;
+
+ private:
+  void (*before_)(int);
+};
 
 // ---- the loop ---------------------------------------------------------------------------------
 
@@ -108,6 +126,7 @@ class Loop {
   Interpreter& in_;
   CallbackRef feed_, complete_, abandon_;
   std::string input_;
+  DeafBetweenInputs deaf_;
   LineEditor editor_;
 };
 
@@ -138,7 +157,7 @@ int explore(const Words& chunks, const Words& words) {
   given.insert(given.end(), chunks.begin(), chunks.end());
   given.insert(given.end(), words.begin(), words.end());
   const lua::Outcome out =
-      lua::run_text(session.interpreter(), "require 'rille.repl' (...)", "=(repl)", given);
+      lua::run_text(session.interpreter(), "require 'rille.repl' (...)", "@rille:repl", given);
   if (!out.error.empty()) fmt::print(stderr, "{}\n", out.error);
   const int signal = session.interpreter().signal;
   return signal ? 128 + signal : out.status;

@@ -17,10 +17,6 @@ namespace rille::shell {
 namespace {
 
 lua::Outcome run_words(lua::Interpreter& in, const Words& words) {
-  if (words[0] == "-e") {
-    const Interruptible now(in);
-    return lua::run_text(in, words[1], "=(command line)", {words.begin() + 2, words.end()});
-  }
   const Words arguments(words.begin() + 1, words.end());
   if (words[0] != "-") {
     const Interruptible now(in);
@@ -29,6 +25,22 @@ lua::Outcome run_words(lua::Interpreter& in, const Words& words) {
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   const Interruptible now(in);
   return lua::run_text(in, text, "=stdin", arguments);
+}
+
+bool is_last(const lua::Outcome& out) { return out.status != 0 || out.exited; }
+
+// The chunks of -l and -e, then the script or, behind -e, none; then what is piped in, if that
+// takes the shell's place.
+lua::Outcome run_all(lua::Interpreter& in, const RunOptions& options, const Words& words,
+                     bool piped) {
+  lua::Outcome out;
+  for (const std::string& chunk : options.chunks) {
+    const Interruptible now(in);
+    out = lua::run_text(in, chunk, "=(command line)", options.code ? words : Words{});
+    if (is_last(out)) return out;
+  }
+  if (!options.code && !words.empty()) out = run_words(in, words);
+  return piped && !is_last(out) ? run_words(in, {"-"}) : out;
 }
 
 // Prints the error, if any; gives the exit status.
@@ -57,22 +69,19 @@ int run_command(const Words& given) {
     fmt::print(stderr, "rille: {}\n", lua::reported(problem));
     return 2;
   }
-  const bool only_modules = words.empty() && !options->modules.empty();
-  if ((options->explore || only_modules) && isatty(STDIN_FILENO) != 0)
-    return explore(options->modules, words);
-  if (only_modules || (words.empty() && options->explore)) words = {"-"};
-  if (words.empty() || (words[0] == "-e" && words.size() < 2)) {
+  const bool nothing = words.empty() && !options->code;
+  const bool shell = options->explore || (nothing && options->modules);
+  if (shell && isatty(STDIN_FILENO) != 0) {
+    if (options->code) words.insert(words.begin(), "-e");
+    return explore(options->chunks, words);
+  }
+  if (nothing && !shell) {
     fmt::print(stderr,
                "usage: rille run FILE [flags], rille run -e CODE [words] or rille run - [words]\n");
     return 2;
   }
   Session session(options->policy);
-  for (const std::string& chunk : options->modules) {
-    const Interruptible now(session.interpreter());
-    const auto out = lua::run_text(session.interpreter(), chunk, "=(command line)", {});
-    if (out.status != 0) return finish(session, out);
-  }
-  return finish(session, run_words(session.interpreter(), words));
+  return finish(session, run_all(session.interpreter(), *options, words, shell));
 }
 
 }  // namespace rille::shell

@@ -82,12 +82,20 @@ size_t take_one(const Words& words, RunOptions& options, std::string& problem) {
     return 1;
   }
   if (word == "-l" && words.size() > 1) {
-    options.modules.push_back(chunk_of(words[1]));
+    options.chunks.push_back(chunk_of(words[1]));
+    options.modules = true;
+    return 2;
+  }
+  if (word == "-e" && words.size() > 1) {
+    options.chunks.push_back(words[1]);
+    options.code = true;
     return 2;
   }
   const Limit* limit = find(word);
   if (word == "-l")
     problem = "-l needs the name of a module";
+  else if (word == "-e")
+    problem = "-e needs a chunk of Lua (usage: rille run -e CODE [words])";
   else if (!limit)
     problem = unknown(word);
   else if (words.size() < 2 || !set(*limit, words[1], options.policy))
@@ -95,20 +103,22 @@ size_t take_one(const Words& words, RunOptions& options, std::string& problem) {
   return problem.empty() ? 2 : 0;
 }
 
-bool is_option(const std::string& word) {
-  return word.size() > 1 && word[0] == '-' && word != "-e";
+// Behind -e CODE whatever looks like none of the others is a word for the chunk.
+bool is_option(const std::string& word, bool behind_code) {
+  if (behind_code) return word == "-e" || word == "-i" || word == "-l";
+  return word.size() > 1 && word[0] == '-';
 }
 
 }  // namespace
 
 std::optional<RunOptions> take_options(Words& words, std::string& problem) {
   RunOptions options;
-  while (!words.empty() && is_option(words[0])) {
+  while (!words.empty() && is_option(words[0], options.code)) {
     const size_t taken = take_one(words, options, problem);
     if (taken == 0) return {};
     words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(taken));
   }
-  const bool own_session = options.explore || !options.modules.empty();
+  const bool own_session = options.explore || options.modules;
   if (own_session && (options.policy.sandbox || options.policy.limited())) {
     problem = "-i and -l are for scripts of one's own: not with --sandbox or limits";
     return {};

@@ -1,4 +1,5 @@
-// The words that come before a script: modules, whether the shell follows, the sandbox, its limits.
+// The words that come before a script: modules, chunks, whether the shell follows, the sandbox, its
+// limits.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,7 +11,9 @@ namespace rille::shell {
 
 struct RunOptions {
   lua::Policy policy;
-  Words modules;  // chunks that make each one a global
+  Words chunks;          // of -l and -e, in order; the former make a module a global
+  bool modules = false;  // -l is among them
+  bool code = false;     // -e is: the words are for these chunks, and there is no script
   bool explore = false;
 };
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <atomic>
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <string_view>
 
 #include "interpreter/lua/open.h"
@@ -39,16 +41,38 @@ lua::Stress stress_wanted() {
 lua::Interpreter* interruptible = nullptr;
 pthread_t script_thread;
 
-// The first one stops the script in order; the second does what signals do. The system may hand a
-// signal to any thread of the pool, and Lua may be touched by the script's alone.
+constexpr int64_t kSecond = 1'000'000'000;
+std::atomic<int64_t> came_at{0};  // when the last SIGINT came to a shell; 0: none since it waited
+
+int64_t nanoseconds() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * kSecond + t.tv_nsec;
+}
+
+// Of a script, the second signal ends the program. A shell has more to lose than what runs: there
+// it is a SIGINT within a second of another.
+bool next_one_ends(int signal) {
+  return signal != SIGINT || !interruptible || !interruptible->policy.interactive;
+}
+bool ends(int signal) {
+  if (next_one_ends(signal)) return false;
+  const int64_t now = nanoseconds(), before = came_at.exchange(now);
+  return before != 0 && now - before < kSecond;
+}
+
+// It stops the script in order. The system may hand a signal to any thread of the pool, and Lua may
+// be touched by the script's alone.
 void on_signal(int signal) {
   if (!pthread_equal(pthread_self(), script_thread)) {
     pthread_kill(script_thread, signal);
     return;
   }
+  const bool now = ends(signal);
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
-  sigaction(signal, &usual, nullptr);
+  if (now || next_one_ends(signal)) sigaction(signal, &usual, nullptr);
+  if (now) raise(signal);  // it is held back until this function is left
   if (interruptible) lua::interrupt(*interruptible, signal);
 }
 
@@ -65,6 +89,7 @@ void handle(int signal, void (*handler)(int), struct sigaction& before) {
 Interruptible::Interruptible(lua::Interpreter& in) : ops_(in) {
   interruptible = &in;
   script_thread = pthread_self();
+  came_at = 0;
   handle(SIGINT, on_signal, interrupt_);
   handle(SIGTERM, on_signal, terminate_);
 }

@@ -28,7 +28,7 @@ class Session {
 };
 
 /// For as long as it lives, SIGINT and SIGTERM stop the script of `in` with an error; a second one
-/// does what signals do.
+/// does what signals do. Where `in` is interactive, SIGINT does so only within a second of another.
 class Interruptible {
  public:
   explicit Interruptible(lua::Interpreter& in);

@@ -111,6 +111,12 @@ function flags.read(entry, text)
   return value
 end
 
+-- What `rille run` takes before the file, and a recipe does not behind it.
+local of_run = {
+  sandbox = true, ["max-instructions"] = true, ["max-seconds"] = true, ["max-memory"] = true,
+  ["max-lua-memory"] = true, ["max-tensor-memory"] = true,
+}
+
 local function is_flag(word)
   return word:match "^%-%-%a" ~= nil
 end
@@ -136,6 +142,10 @@ local function find(entries, name)
     for _, entry in ipairs(entries) do
       if entry.name == plain:sub(4) and entry.type == "boolean" then return entry, true end
     end
+  end
+  if of_run[name] then
+    fail.usage("arguments",
+      ("unknown flag '--%s'; as an option of rille run it goes before the file"):format(name))
   end
   local hint = fail.suggestion(name, known):gsub("'(.-)'", "'--%1'")
   fail.usage("arguments", ("unknown flag '--%s'%s"):format(name, hint), "--help lists the flags")

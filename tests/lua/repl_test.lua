@@ -81,7 +81,7 @@ end
 t.test("only top-level locals are lifted, on their own lines", function()
   local text = "local a\nlocal function b()\n  local c = 1\nend\ndo local d end"
   local lifted, names = lift(text)
-  t.eq(names, { a = true, b = true })
+  t.eq(names, { a = "local", b = "local" })
   t.eq(select(2, lifted:gsub("\n", "")), select(2, text:gsub("\n", "")))
   t.ok(load(lifted))
 end)
@@ -124,6 +124,18 @@ t.test(".source gives the lines back that were typed, or a file's", function()
     "-- input:1:1\nlocal function twice(x)\n  return 2 * x\nend\n")
   t.ok(feed(session, ".source session_test"):find "no function but a nil")
   t.ok(feed(session, ".source string.rep"):find "C%+%+")
+  _G.rille = rille
+  for name, line in pairs {
+    ["rille.optim.AdamW"] = "rille.optim.constructors:%d+\n.*Optimizer.new",
+    ["rille.nn.Linear"] = "rille.nn.layers:%d+, the constructor of class Linear\nfunction ",
+    ["rille.nn.utils.clip_grad_norm_"] = "^%-%- rille:rille.nn.utils:%d+\n",
+    ["rille.nn.Linear(1, 1)"] = "rille.nn.layers:%d+, its forward\n",
+    ["rille.scope"] = "rille.scope:%d+.*\n",
+  } do
+    local told = feed(session, ".source " .. name)
+    t.ok(told:find(line), told)
+  end
+  _G.rille = nil
   local here <close> = runs.folder()
   native.mkdirs(here.path)
   local file = assert(io.open(here.path .. "/f.lua", "w"))
@@ -147,6 +159,54 @@ t.test(".save writes what went well, and over nothing", function()
   t.ok(feed(session, ".save " .. here.path):find "there already")
   local _, again = session_of { ".load " .. here.path }
   t.eq((feed(again, "a")), "4\n")
+end)
+
+-- What .save writes, and what that prints.
+local function saved(session)
+  local here <close> = runs.folder()
+  feed(session, ".save " .. here.path)
+  local file = assert(io.open(here.path))
+  local text = file:read "a"
+  file:close()
+  return text, runs.heard(assert(load(text, "=saved")))
+end
+
+t.test(".save writes files that were loaded, with their locals", function()
+  local here <close> = runs.folder()
+  native.write_file(here.path, "#!shebang\nlocal a, b = 1, 2\n")
+  local _, session = session_of { ".load " .. here.path, "a + b" }
+  local text, printed = saved(session)
+  t.eq(text, "-- " .. here.path .. "\n\nlocal a, b = 1, 2\n\nprint(a + b)\n")
+  t.eq(printed, "3\n")
+  native.write_file(here.path, "local a, c <const> = 5, 6\nreturn a * c")
+  _, session = session_of { "local a = 4", ".load " .. here.path, "_1 + c", "return a" }
+  t.eq({ (select(2, saved(session))) }, { "36\n5\n" })
+  _, session = session_of { ".load " .. here.path, "a" }
+  t.eq({ (select(2, saved(session))) }, { "5\n" })
+end)
+
+t.test(".save writes the last results as the inputs found them", function()
+  local _, session = session_of {
+    "local function twice(x) return 2 * x end", "twice(4), 'more'", "print 'no value'", "twice(_1)",
+    "local sum = _1 + _2", "sum;", "_3 + _1 + sum",
+  }
+  t.eq({ (select(2, saved(session))) }, { "8\tmore\nno value\n16\n24\n56\n" })
+end)
+
+t.test("a local that is <const> stays so, until another one has its name", function()
+  local said = session_of {
+    "local c <const>, d = 5, 1", "c = 6", "function f() c = 7 end", "(function() c = 8 end)()",
+    "d = c", "local function g(c) c = 1 return c end", "g() + d", "local c = 2", "c = 3", "c",
+  }
+  for k = 2, 4 do
+    t.eq(said[k], ("input:2:1: attempt to assign to const variable 'c'\n"))
+  end
+  t.eq({ said[5], said[7], said[9], said[10] }, { "", "6\n", "", "3\n" })
+end)
+
+t.test("at the prompt `...` is nothing", function()
+  t.eq(session_of { "...", "select('#', ...)", "print('a', ...)", "'...' .. 1" },
+    { "", "0\n", "a\n", '"...1"\n' })
 end)
 
 t.test(".tensors tells what is alive", function()
@@ -191,6 +251,11 @@ t.test("commands", function()
   said = feed(session, ".graph (w * 3 + w):sum()")
   t.ok(said:find "^sum" and said:find "\n  add" and said:find "\n    mul", said)
   t.ok(said:find "leaf", said)
+  t.eq((feed(session, ".graph 5")), "that is no tensor but a number\n")
+  for _, way in ipairs { ".help .graph", "?.graph" } do
+    t.ok(feed(session, way):find "^  .graph EXPR +the ops", way)
+  end
+  t.eq((feed(session, "?.grahp")), "there is no command .grahp (did you mean .graph?)\n")
 end)
 
 t.test("completion: names, fields, methods, options, files, commands", function()

@@ -27,6 +27,21 @@ says 2 '-l needs the name of a module' "$RILLE" -l
 says 2 'not with --sandbox or limits' "$RILLE" run --sandbox -l own -e 'print(1)'
 says 2 "did you mean '-e'" "$RILLE" run -ee 'print(1)'
 
+# Several chunks, in order with modules, each with the words; then -i, or what else is piped in.
+says 0 '^2$' "$RILLE" -e 'x = 1' -l own -e 'print(own.name)' -e 'print(x + 1)'
+says 0 '^b	a$' "$RILLE" run -e 'x = ...' -e 'print(select(2, ...), x)' a b -e
+says 1 'first' "$RILLE" -e 'error "first"' -e 'print "second"'
+says 5 '' "$RILLE" -e 'os.exit(5)' -e 'print "second"'
+says 0 '' "$RILLE" -e 'os.exit(0)' -e 'print "second"'
+grep -q second said && fail 'went on after os.exit' said
+echo 'global = 7 print(...)' >sets.lua
+says 0 '^7$' sh -c "echo 'print(global)' | '$RILLE' -i sets.lua words"
+grep -q '^words$' said || fail 'the script had no words' said
+says 0 '^8$' sh -c "echo 'print(global + 1)' | '$RILLE' -e 'global = 7' -i"
+says 1 'oops' sh -c "echo 'print(1)' | '$RILLE' -e 'error \"oops\"' -i"
+grep -q '^1$' said && fail 'went on after an error' said
+says 2 'usage: rille run' "$RILLE" -e 'x = 1' -e
+
 says 1 'boom' "$RILLE" -e 'error "boom"'
 says 1 'stack traceback' "$RILLE" -e 'error "boom"'
 says 1 "in.lua:1: unexpected symbol near '='" sh -c "echo 'x = = 1' >in.lua; $RILLE run in.lua"

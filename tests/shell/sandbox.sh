@@ -17,6 +17,13 @@ says 1 'E_SANDBOX\|save: the sandbox does not grant this' "$RILLE" run --sandbox
 [ ! -e here ] || fail 'the sandbox wrote a file'
 says 1 '1: require: the sandbox does not grant' "$RILLE" run --sandbox -e 'require "io"'
 
+cp "$SOURCE/tests/support/tiny_recipe.lua" recipe.lua
+says 1 "^recipe.lua: recipe: the sandbox does not grant a recipe's run, which writes a folder" \
+  "$RILLE" run --sandbox recipe.lua
+says 2 "unknown flag '--sandbox'; as an option of rille run it goes before the file" \
+  "$RILLE" run recipe.lua --sandbox
+says 0 '^2$' "$RILLE" run --sandbox -e 'x = 1' -e 'print(x + 1)'
+
 says 3 'the run has used up its 1000 instructions' "$RILLE" run --max-instructions 1000 -e \
   'while true do end'
 says 3 'the run has used up its 0.1 seconds' "$RILLE" run --max-seconds 0.1 -e \

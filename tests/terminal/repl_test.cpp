@@ -1,7 +1,9 @@
 // The interactive shell as a person meets it: keys go in, the screen is read.
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "support/temp_dir.h"
 #include "terminal/terminal.h"
@@ -91,7 +93,13 @@ TEST_CASE("shell: Ctrl-C stops what runs and keeps the rest", "[terminal]") {
         "local e = require('rille').ones(1):expand(1 << 40) io.write('on ', 'it') e:sum()",
         "local e = require('rille').ones(1500, 1500) io.write('on ', 'it') e:svd()",
         "local s = ('a'):rep(200) io.write('on ', 'it') s:find(('a*'):rep(6) .. 'b')",
-        "local t = {} for i = 1, 9000000 do t[i] = -i end io.write('on ', 'it') table.sort(t)"}) {
+        "local t = {} for i = 1, 9000000 do t[i] = -i end io.write('on ', 'it') table.sort(t)",
+        "io.write('on ', 'it') while true do pcall(function() while true do end end) end",
+        "io.write('on ', 'it') repeat until pcall(xpcall, function() while true do end end, print)",
+        "io.write('on ', 'it') coroutine.wrap(function() while true do pcall(function() "
+        "coroutine.yield(1) while true do end end) end end)() while true do pcall(string.rep) end",
+        "io.write('on ', 'it') while true do coroutine.resume(coroutine.create(function() "
+        "while true do end end)) end"}) {
     shell.terminal.type("io.stdout:setvbuf 'no' " + loop + "\n");
     shell.expects("on it");
     shell.terminal.type(kCtrlC);
@@ -99,6 +107,51 @@ TEST_CASE("shell: Ctrl-C stops what runs and keeps the rest", "[terminal]") {
     shell.expects("> ");
     shell.says("kept", "\n7");
   }
+  CHECK(shell.leave() == 0);
+}
+
+TEST_CASE("shell: Ctrl-C that a pcall catches still closes what is open", "[terminal]") {
+  Shell shell;
+  shell.terminal.type(
+      "pcall(function() local c <close> = setmetatable({}, { __close = function() "
+      "print('clo' .. 'sed', pcall(error, 1)) end }) io.stdout:setvbuf 'no' "
+      "io.write('on ', 'it') while true do end end) print('too ' .. 'far')\n");
+  shell.expects("on it");
+  shell.terminal.type(kCtrlC);
+  shell.expects("closed");
+  shell.expects("stopped by SIGINT");
+  shell.expects("> ");
+  CHECK(shell.terminal.rest().find("too far") == std::string::npos);
+  shell.says("pcall(error, 'caught')", "false\t\"caught\"");
+}
+
+TEST_CASE("shell: only a Ctrl-C within a second of another one ends it", "[terminal]") {
+  Shell shell;
+  const std::string stubborn =
+      "io.stdout:setvbuf 'no' local c <close> = setmetatable({}, { __close = function() "
+      "io.write('clos', 'ing') while true do end end }) io.write('on ', 'it') while true do end\n";
+  for (const int wait : {1200, 0}) {
+    shell.terminal.type(stubborn);
+    shell.expects("on it");
+    shell.terminal.type(kCtrlC);
+    shell.expects("closing");
+    std::this_thread::sleep_for(std::chrono::milliseconds(wait));
+    shell.terminal.type(kCtrlC);
+    if (wait == 0) continue;
+    shell.expects("stopped by SIGINT");
+    shell.says("40 + 2", "\n42");
+  }
+  CHECK(shell.terminal.status() == 130);
+}
+
+TEST_CASE("shell: print shows control bytes as text", "[terminal]") {
+  Shell shell;
+  shell.says("print('\\27]0;own\\7', '\xc3\xa9')", "\\027]0;own\\007\t\xc3\xa9");
+}
+
+TEST_CASE("shell: chunks before it", "[terminal]") {
+  Shell shell({RILLE_PROGRAM, "-e", "x = 5", "-e", "y = x + 1", "-i", "word"});
+  shell.says("y, arg[1]", "6\t\"word\"");
   CHECK(shell.leave() == 0);
 }
 
@@ -132,6 +185,19 @@ TEST_CASE("shell: history is kept from session to session", "[terminal]") {
     terminal.type(kCtrlD);
     CHECK(terminal.status() == 0);
   }
+}
+
+TEST_CASE("shell: an empty HOME is no place for a history", "[terminal]") {
+  const std::filesystem::path root = "/.local/state/rille";
+  if (std::filesystem::exists(root)) return;  // somebody else's
+  Terminal terminal({RILLE_PROGRAM}, {{"HOME", ""}, {"XDG_STATE_HOME", ""}});
+  REQUIRE(terminal.shows("> "));
+  terminal.type("6 * 7\n");
+  CHECK(terminal.shows("\n42"));
+  CHECK(terminal.shows("> "));
+  terminal.type(kCtrlD);
+  CHECK(terminal.status() == 0);
+  CHECK(!std::filesystem::exists(root));
 }
 
 TEST_CASE("shell: errors, help, and the way out", "[terminal]") {

@@ -2,7 +2,6 @@
 -- session and the text behind its name.
 local rille = require "rille"
 local native = require "rille.native"
-local fail = require "rille.fail"
 local show = require "rille.repl.show"
 local source = require "rille.repl.source"
 local values = require "rille.repl.values"
@@ -31,11 +30,33 @@ local function explain(session, name)
   return true
 end
 
-local function help(session, name)
-  if name ~= "" then return explain(session, name) end
+local function print_line(c)
+  print(("  .%-16s %s"):format(c.name .. " " .. c.arguments, c.does))
+end
+
+local function no_such(name)
+  local names = {}
+  for _, c in ipairs(list) do names[#names + 1] = c.name end
+  local near = require "rille.nearest"(name, names)
+  return show.complain(("there is no command .%s%s"):format(show.text(name),
+    near and (" (did you mean .%s?)"):format(near) or ""))
+end
+
+local function explain_command(name)
   for _, c in ipairs(list) do
-    print(("  .%-16s %s"):format(c.name .. " " .. c.arguments, c.does))
+    if c.name == name then
+      print_line(c)
+      return true
+    end
   end
+  return no_such(name)
+end
+
+local function help(session, name)
+  local command_name = name:match "^%.(%a+)$"
+  if command_name then return explain_command(command_name) end
+  if name ~= "" then return explain(session, name) end
+  for _, c in ipairs(list) do print_line(c) end
   print [[
   An expression's value is shown; a ; at the end of the input silences it. _1 _2 _3 are the last
   three values. Locals stay. Tab completes names, fields, options and, in a string, choices or
@@ -120,10 +141,8 @@ command("graph", "EXPR", "the ops that a tensor's gradient goes back through",
   function(session, text)
     return with_value(session, text, function(chunk)
       local t = chunk()
-      if not native.is_tensor(t) then
-        fail.type("graph", "the expression", "a tensor", t)
-      end
-      print(native.graph(t))
+      if native.is_tensor(t) then return print(native.graph(t)) end
+      show.complain(("that is no tensor but a %s"):format(type(t)))
     end)
   end)
 
@@ -133,7 +152,7 @@ local function run_file(session, path)
   local text = file:read "a"
   file:close()
   session.loaded = path
-  return session:take(text, "@" .. path)
+  return session:take(text, path)
 end
 
 command("load", "FILE", "run a file; its locals are the session's", function(session, path)
@@ -162,7 +181,7 @@ command("save", "FILE", "write the inputs that went well to a new file", functio
   end
   local file, problem = io.open(path, "w")
   if not file then return show.complain(problem) end
-  file:write(table.concat(session.kept, "\n"), #session.kept > 0 and "\n" or "")
+  file:write(session.record:script())
   file:close()
   return true
 end)
@@ -193,11 +212,7 @@ end
 local function run(session, name, rest)
   local found = commands[name]
   if found then return found(session, rest) end
-  local names = {}
-  for _, c in ipairs(list) do names[#names + 1] = c.name end
-  local near = require "rille.nearest"(name, names)
-  return show.complain(("there is no command .%s%s"):format(show.text(name),
-    near and (" (did you mean .%s?)"):format(near) or ""))
+  return no_such(name)
 end
 
 return { parse = parse, run = run, list = list }

@@ -6,7 +6,7 @@ local Session = require "rille.repl.session"
 local complete = require "rille.repl.complete"
 
 -- After `count` come as many inputs that are taken first, and then, as `rille run` has them, a
--- script, or -e and a chunk, with the words for it.
+-- script, or -e where the inputs are all, with the words for it.
 return function(count, ...)
   local words = { ... }
   count = math.tointeger(tonumber(count))
@@ -14,14 +14,13 @@ return function(count, ...)
   local script = words[count + 1]
   _G.arg = table.move(words, count + 1, #words, 0, {})
   if script == "-e" then
-    first[#first + 1] = words[count + 2]
-    _G.arg = table.move(words, count + 3, #words, 1, { [0] = "(command line)" })
+    _G.arg[0] = "(command line)"
   elseif script then
     first[#first + 1] = ".load " .. script
   end
   local session = Session.new()
   _G.rille = rille                                       -- what the shell is for needs no word
-  session.kept[1] = 'local rille = require "rille"'      -- but scripts that .save writes do
+  session.record:add 'local rille = require "rille"'     -- but scripts that .save writes do
   local function feed(line)
     local came = session:feed(line)
     return session.over and "over" or came == "more" and "more" or nil

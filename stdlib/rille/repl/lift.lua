@@ -50,7 +50,8 @@ local function token(text, i)
   return text:sub(i, behind - 1), i, behind
 end
 
--- The names of `local a <const>, b` from i on, the attributes' places, and what is behind them.
+-- The names of `local a <const>, b` from i on, as a list that has their attributes by name, too;
+-- the attributes' places, and what is behind them.
 local function read_names(text, i)
   local names, attributes, closes = {}, {}, false
   while true do
@@ -64,6 +65,7 @@ local function read_names(text, i)
       local _, _, over = token(text, last or #text + 1)
       if not over then return nil end
       closes = closes or attribute == "close"
+      names[name] = attribute
       attributes[#attributes + 1] = { from, over - 1 }
       i = over
       mark, _, after = token(text, i)
@@ -73,8 +75,9 @@ local function read_names(text, i)
   end
 end
 
--- The same text with its top-level locals lifted, the set of their names, and whether there is one
--- that is closed at the end of the input. Text that is no Lua comes back in any state.
+-- The same text with its top-level locals lifted, their names with "local" or "const" each, and
+-- whether there is one that is closed at the end of the input. Text that is no Lua comes back in
+-- any state.
 return function(text)
   local names, closes, depth = {}, false, 0
   local parts, done = {}, 1                              -- text before `done` has been taken over
@@ -92,14 +95,14 @@ return function(text)
     if word == "local" and depth == 0 then
       local follows, _, behind = token(text, i)
       if follows == "function" then
-        names[token(text, behind) or ""] = true
+        names[token(text, behind) or ""] = "local"
         blank(from, i - 1)
       else
         local list, attributes, must_close, after, mark = read_names(text, i)
         if list and must_close then
           closes, i = true, after
         elseif list then
-          for _, name in ipairs(list) do names[name] = true end
+          for _, name in ipairs(list) do names[name] = list[name] or "local" end
           blank(from, i - 1)
           for _, place in ipairs(attributes) do blank(place[1], place[2]) end
           if mark ~= "=" then replace(after, after - 1, " = nil;") end

@@ -4,6 +4,7 @@
 local native = require "rille.native"
 local commands = require "rille.repl.commands"
 local lift = require "rille.repl.lift"
+local Record = require "rille.repl.record"
 local show = require "rille.repl.show"
 
 local Session = {}
@@ -30,7 +31,8 @@ end
 function Session.new()
   local self = setmetatable({ declared = {}, pending = {}, results = {}, inputs = 0 }, Session)
   self.texts = {}                                        -- of inputs, by the names of their chunks
-  self.kept = {}                                         -- those that went well, in order
+  self.record = Record.new()                             -- of those that went well
+  self.constants = {}                                    -- locals that are <const>
   self.env = environment(self)
   return self
 end
@@ -65,15 +67,35 @@ function Session:compile_statements(text, name)
   return assert(load(lifted, name, "t", self.env))
 end
 
+-- What Lua says of text that assigns to a local of the session that is <const>; else nil.
+function Session:constant_problem(text, name)
+  local constants = ""
+  for constant in pairs(self.constants) do
+    if text:find("%f[%w_]" .. constant .. "%f[^%w_]") then
+      constants = constants .. ("local %s <const> = 0 "):format(constant)
+    end
+  end
+  if constants == "" then return nil end
+  for _, start in ipairs { "", "return " } do
+    local fine = load(start .. text, name, "t")
+    local _, problem = load(constants .. start .. text, name, "t")
+    local assigns = problem and problem:find "attempt to assign to const variable"
+    if fine and assigns then return problem end
+  end
+end
+
 -- An expression's chunk, or nil. Its values go through table.pack, lest a call in it be a tail
 -- call, of which an error's text could not tell the place.
 function Session:compile_expression(text, name)
-  local call = "return (...)(" .. text:gsub(";%s*$", "")
+  local values = text:gsub(";%s*$", "")
+  -- One that names `...` must not find table.pack there: there are no words at the prompt.
+  if values:find("...", 1, true) then return load("return " .. values, name, "t", self.env) end
+  local call = "return (...)(" .. values
   -- On its own line where it must be, after a comment: errors of the last value have its line.
   local packed = load(call .. ")", name, "t", self.env) or load(call .. "\n)", name, "t", self.env)
   return packed and function()
-    local values = packed(table.pack)
-    return table.unpack(values, 1, values.n)
+    local got = packed(table.pack)
+    return table.unpack(got, 1, got.n)
   end
 end
 
@@ -81,6 +103,8 @@ end
 -- could help.
 function Session:compile(text)
   local name = ("=input:%d"):format(self.inputs + 1)
+  local refused = self:constant_problem(text, name)
+  if refused then return nil, refused end
   local chunk = self:compile_expression(text, name)
   if not chunk then
     local problem
@@ -93,38 +117,40 @@ function Session:compile(text)
   return chunk
 end
 
--- Runs a whole text, such as a file's, with the words in `arg`. What it returns is _1 then.
-function Session:take(text, name)
-  local chunk, problem = self:compile_statements((text:gsub("^#[^\n]*", "")), name)
+-- Runs the text of a file, with the words in `arg`. What it returns is _1 then.
+function Session:take(text, path)
+  local name = "@" .. path
+  text = text:gsub("^#[^\n]*", "")
+  local chunk, problem = nil, self:constant_problem(text, name)
+  if not problem then chunk, problem = self:compile_statements(text, name) end
+  if not chunk then return show.complain(problem) end
   local words = rawget(_G, "arg") or {}
-  if chunk then return self:run(function() return chunk(table.unpack(words)) end, true) end
-  return show.complain(problem)
+  local good, gave = self:run(function() return chunk(table.unpack(words)) end, true)
+  if good then self.record:add(text, gave, path) end
+  return good
 end
 
 -- Runs a chunk of the session; its results come after true. An error has been shown.
 function Session:call(chunk, ...)
   local results = table.pack(xpcall(chunk, error_text, ...))
+  if results[1] then
+    for name, kind in pairs(self.pending) do self.constants[name] = kind == "const" or nil end
+  end
   self.pending = {}
   if results[1] then return table.unpack(results, 1, results.n) end
   return show.complain(results[2])
 end
 
+-- Whether it went well, and whether it gave values.
 function Session:run(chunk, silent)
   local results = table.pack(self:call(chunk))
-  if not results[1] or results.n == 1 then return results[1] end
+  if not results[1] or results.n == 1 then return results[1], false end
   self:remember(results[2])
-  if silent then return true end
+  if silent then return true, true end
   local texts = {}
   for k = 2, results.n do texts[k - 1] = show.value(results[k]) end
   print(table.concat(texts, "\t"))
-  return true
-end
-
--- An input as a script may have it: a value that is only looked at is printed there.
-local function as_statement(text)
-  if load(text, "=input", "t") then return text end
-  local values = text:gsub(";%s*$", "")
-  return "print(" .. values .. (values:find("--", 1, true) and "\n)" or ")")
+  return true, true
 end
 
 -- Takes one more line. "more" where the input is not complete; else whether all went well.
@@ -138,8 +164,8 @@ function Session:feed(line)
   end
   local chunk, problem, incomplete = self:compile(text)
   if chunk then
-    local good = self:run(chunk, text:find ";%s*$" ~= nil)
-    if good then self.kept[#self.kept + 1] = as_statement(text) end
+    local good, gave = self:run(chunk, text:find ";%s*$" ~= nil)
+    if good then self.record:add(text, gave) end
     return good
   end
   if incomplete then
