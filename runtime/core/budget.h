@@ -122,6 +122,9 @@ class Budget : public std::enable_shared_from_this<Budget> {
 
 /// For long serial loops of kernels: throws where the run that they compute for is over.
 void end_if_over();
+/// The same for functions that an exception must not leave: RILLE_CLONES, whose copies GCC gives no
+/// tables for it. They return early, and the parallel_for that they work for throws.
+bool run_is_over() noexcept;
 
 /// The same, asked after every so much work: what a loop does in about a millisecond.
 class Poll {
@@ -132,6 +135,12 @@ class Poll {
       end_if_over();
       left_ = kWork;
     }
+  }
+  bool over(int64_t work) noexcept {
+    if ((left_ -= work) >= 0) [[likely]]
+      return false;
+    left_ = kWork;
+    return run_is_over();
   }
 
  private:

@@ -33,7 +33,7 @@ inline const char* element(const void* base, DType d, int64_t i) {
   return static_cast<const char*>(base) + i * static_cast<int64_t>(size_of(d));
 }
 
-/// The pieces of a row, asking between them; a row of usual length is one:
+/// The pieces of a row, up to where the run is over; a row of usual length is one:
 ///   for (Pieces p(n); p.more(); p.next()) for (int64_t i = p.begin; i < p.end; ++i) ...
 struct Pieces {
   static constexpr int64_t kPiece = 1 << 18;
@@ -43,8 +43,8 @@ struct Pieces {
   [[gnu::always_inline]] void next() {
     begin = end;
     end = std::min(n, end + kPiece);
-    if (begin < n) [[unlikely]]
-      end_if_over();
+    if (begin < n && run_is_over()) [[unlikely]]
+      begin = n;
   }
 };
 

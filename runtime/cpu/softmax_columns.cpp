@@ -31,7 +31,7 @@ template <class A>
 [[gnu::always_inline]] inline void maxima(const Strip<A>& s, A* m) {
   Poll poll;
   std::fill_n(m, kStrip, -std::numeric_limits<A>::infinity());
-  for (int64_t i = 0; i < s.n; ++i, poll(s.width)) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k) {
       const A x = s.x[i * s.row + k];
@@ -45,7 +45,7 @@ RILLE_CLONES void softmax_strip(const Strip<A> s) {
   Poll poll;
   A m[kStrip], sum[kStrip] = {};
   maxima(s, m);
-  for (int64_t i = 0; i < s.n; ++i, poll(s.width)) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k) {
       const A e = fast_exp(s.x[i * s.row + k] - m[k]);
@@ -54,7 +54,7 @@ RILLE_CLONES void softmax_strip(const Strip<A> s) {
     }
   }
   for (int64_t k = 0; k < s.width; ++k) sum[k] = A(1) / sum[k];
-  for (int64_t i = 0; i < s.n; ++i, poll(s.width)) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k) s.out[i * s.out_row + k] *= sum[k];
   }
@@ -65,13 +65,13 @@ RILLE_CLONES void log_softmax_strip(const Strip<A> s) {
   Poll poll;
   A m[kStrip], sum[kStrip] = {};
   maxima(s, m);
-  for (int64_t i = 0; i < s.n; ++i, poll(s.width)) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k) sum[k] += fast_exp(s.x[i * s.row + k] - m[k]);
   }
 #pragma omp simd
   for (int64_t k = 0; k < s.width; ++k) sum[k] = math::log(sum[k]);
-  for (int64_t i = 0; i < s.n; ++i, poll(s.width)) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k)
       s.out[i * s.out_row + k] = (s.x[i * s.row + k] - m[k]) - sum[k];
@@ -85,7 +85,7 @@ RILLE_CLONES void logsumexp_strip(const Strip<A> s) {
   constexpr A infinity = std::numeric_limits<A>::infinity();
   A m[kStrip], sum[kStrip] = {};
   maxima(s, m);
-  for (int64_t i = 0; i < s.n; ++i, poll(s.width)) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k) {
       const A x = s.x[i * s.row + k], less = std::fabs(m[k]) == infinity ? A(0) : m[k];
@@ -101,11 +101,11 @@ template <class A>
 RILLE_CLONES void softmax_backward_strip(const Strip<A> s) {
   Poll poll;
   A dot[kStrip] = {};
-  for (int64_t i = 0; i < s.n; ++i, poll(s.width)) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k) dot[k] += s.x[i * s.row + k] * s.dy[i * s.row + k];
   }
-  for (int64_t i = 0; i < s.n; ++i, poll(s.width)) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k)
       s.out[i * s.out_row + k] = s.x[i * s.row + k] * (s.dy[i * s.row + k] - dot[k]);
@@ -116,11 +116,11 @@ template <class A>
 RILLE_CLONES void log_softmax_backward_strip(const Strip<A> s) {
   Poll poll;
   A sum[kStrip] = {};
-  for (int64_t i = 0; i < s.n; ++i, poll(s.width)) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k) sum[k] += s.dy[i * s.row + k];
   }
-  for (int64_t i = 0; i < s.n; ++i, poll(s.width)) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k)
       s.out[i * s.out_row + k] = s.dy[i * s.row + k] - fast_exp(s.x[i * s.row + k]) * sum[k];
