@@ -1,5 +1,6 @@
 // rille.tensor(nested table | number, options): values written out in a script.
 #include "autograd/node.h"
+#include "core/budget.h"
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
 #include "ops/cast.h"
@@ -7,56 +8,26 @@
 namespace rille::bind {
 namespace {
 
-// What a nested table holds, row by row.
-struct Written {
-  Shape shape;
-  std::vector<Value> values;
-  bool floats = false, integers = false, booleans = false;
+using lua::Numbers;
 
-  void read(const Value& v, int depth) {
-    if (const Table* t = v.table()) {
-      if (!t->named.empty())
-        throw type_error("'values' must hold lists only, got the key '{}'",
-                         t->named.begin()->first);
-      const auto n = static_cast<int64_t>(t->list.size());
-      if (depth == shape.size() && values.empty())
-        shape.push_back(n);
-      else if (depth >= shape.size() || shape[depth] != n)
-        throw shape_error("rows differ in length: {} and {} at depth {}",
-                          depth < shape.size() ? shape[depth] : 0, n, depth + 1);
-      for (const Value& one : t->list) read(one, depth + 1);
-      return;
-    }
-    if (depth != shape.size())
-      throw shape_error("rows differ in depth: a number stands where a list is wanted");
-    if (v.get<bool>())
-      booleans = true;
-    else if (v.get<int64_t>())
-      integers = true;
-    else if (v.get<double>())
-      floats = true;
-    else
-      throw type_error("'values' must hold numbers, booleans or lists of them");
-    values.push_back(v);
-  }
+DType natural_dtype(const Numbers& w) {
+  if (w.floats || w.values.empty()) return Context::current().default_dtype;
+  return w.integers ? DType::i64 : DType::boolean;
+}
 
-  DType dtype() const {
-    if (floats || values.empty()) return Context::current().default_dtype;
-    return integers ? DType::i64 : DType::boolean;
-  }
-};
-
-Tensor store(const Written& w, DType d) {
+Tensor store(const Numbers& w, DType d) {
   Tensor t = Tensor::empty(w.shape, d);
   int64_t at = 0;
-  for (const Value& v : w.values) {
-    if (const bool* b = v.get<bool>())
-      t.store_int(at, *b);
-    else if (const int64_t* n = v.get<int64_t>())
+  Poll poll;
+  for (const Numbers::Number& v : w.values) {
+    if (const double* x = std::get_if<double>(&v))
+      t.store(at, *x);
+    else if (const int64_t* n = std::get_if<int64_t>(&v))
       t.store_int(at, *n);
     else
-      t.store(at, *v.get<double>());
+      t.store_int(at, std::get<bool>(v));
     ++at;
+    poll(1);
   }
   return t;
 }
@@ -69,12 +40,11 @@ void tensor(Call& c) {
   }
   if (!c.is_table(1) && !c.is_number(1) && !c.has(1))
     c.wrong(1, "values", "a number or a nested list of numbers");
-  Written w;
-  w.read(c.value(1), 0);
+  const Numbers w = c.numbers(1);
   c.only(2, {"dtype", "device", "requires_grad"});
   const auto dtype = c.text_option(2, "dtype"), device = c.text_option(2, "device");
   const bool grad = c.flag_option(2, "requires_grad");
-  Tensor t = store(w, dtype ? dtype_of(*dtype) : w.dtype());
+  Tensor t = store(w, dtype ? dtype_of(*dtype) : natural_dtype(w));
   const Device want = device ? device_of(c.interpreter(), *device) : c.context().default_device;
   {
     const NoGrad quiet;

@@ -62,24 +62,15 @@ void item(Call& c) {
   c.give(element(t, 0));
 }
 
-constexpr int64_t kLook = 4096;  // elements from one look at the clock to the next
-
-Value nested(const Tensor& t, int dim, int64_t& at) {
-  if (Budget* b = at % kLook == 0 ? Budget::ending() : nullptr; b && b->over()) b->raise();
-  if (dim == t.rank()) return element(t, at++);
-  Table out;
-  for (int64_t i = 0; i < t.shape()[dim]; ++i) out.list.push_back(nested(t, dim + 1, at));
-  return out;
-}
 void tolist(Call& c) {
   Tensor t = c.tensor(1, "self");
   refuse_meta(t);
   const NoGrad quiet;
   t = contiguous(t);
-  const Charge values(t.numel() * static_cast<int64_t>(sizeof(Value)));
-  if (const Budget* b = Budget::current(); b && b->too_much()) b->raise_out_of_memory(0);
-  int64_t at = 0;
-  c.give(nested(t, 0, at));
+  // Lua would refuse the lists, too, but not say for what.
+  const int64_t bytes = lua::bytes_of_lists(t.shape());
+  if (const Budget* b = Budget::counting(); b && b->refuses(bytes)) b->raise_out_of_memory(bytes);
+  c.give(lua::Lists{t});
 }
 
 // ---- t:to

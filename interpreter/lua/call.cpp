@@ -18,6 +18,7 @@ namespace rille::lua {
 namespace {
 
 constexpr int kDepth = 64;
+constexpr int64_t kValueWork = 16;  // elements that a value read out of a table counts for
 
 int reference_body(lua_State* L) {
   // 1: light userdata int*, 2: the value
@@ -187,9 +188,13 @@ uint32_t Call::slot(int i) const { return slot_of(L_, i, in_); }
 
 bool Call::plain_index(int i, IndexTerms& out) const { return read_plain_index(L_, i, out); }
 
-Value Call::value(int i) const { return read(lua_absindex(L_, i), 0); }
+Value Call::value(int i) const {
+  Poll poll;
+  return read(lua_absindex(L_, i), 0, poll);
+}
 
-Value Call::read(int i, int depth) const {
+Value Call::read(int i, int depth, Poll& poll) const {
+  poll(kValueWork);
   if (depth > kDepth) throw arg_error("tables are nested more than {} deep", kDepth);
   switch (lua_type(L_, i)) {
     case LUA_TBOOLEAN: return bool(lua_toboolean(L_, i));
@@ -211,12 +216,12 @@ Value Call::read(int i, int depth) const {
   const lua_Unsigned n = lua_rawlen(L_, i);
   for (lua_Unsigned k = 1; k <= n; ++k) {
     lua_rawgeti(L_, i, static_cast<lua_Integer>(k));
-    t.list.push_back(read(lua_gettop(L_), depth + 1));
+    t.list.push_back(read(lua_gettop(L_), depth + 1, poll));
     lua_settop(L_, -2);
   }
   for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2)) {
     if (lua_type(L_, -2) == LUA_TSTRING) {
-      t.named.emplace(string(lua_gettop(L_) - 1, "key"), read(lua_gettop(L_), depth + 1));
+      t.named.emplace(string(lua_gettop(L_) - 1, "key"), read(lua_gettop(L_), depth + 1, poll));
     } else {
       const bool listed = lua_isinteger(L_, -2) && lua_tointegerx(L_, -2, nullptr) >= 1 &&
                           static_cast<lua_Unsigned>(lua_tointegerx(L_, -2, nullptr)) <= n;
@@ -235,17 +240,16 @@ Value Call::option(int i, std::string_view key) const {
   if (!is_table(i)) wrong(i, "options", "a table");
   Value found;
   for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2))
-    if (lua_type(L_, -2) == LUA_TSTRING && key == lua_tolstring(L_, -2, nullptr))
-      found = read(lua_gettop(L_), 0);
+    if (lua_type(L_, -2) == LUA_TSTRING && key == lua_tolstring(L_, -2, nullptr)) found = value(-1);
   return found;
 }
 
 namespace {
 
 std::string_view kind_of(const Value& v) {
-  constexpr std::string_view kinds[] = {"nil",       "a boolean",  "a number",
-                                        "a number",  "a string",   "a tensor",
-                                        "an object", "a function", "a table"};
+  constexpr std::string_view kinds[] = {"nil",      "a boolean", "a number",  "a number",
+                                        "a string", "a tensor",  "an object", "a function",
+                                        "a table",  "a table"};
   return kinds[v.v.index()];
 }
 
@@ -359,6 +363,8 @@ void push_value(lua_State* L, Interpreter& in, const Value& v) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, (*f)->reference());
   else if (const Table* table = v.table())
     push_table(L, in, *table);
+  else if (const auto* lists = v.get<Lists>())
+    push_lists(L, in, lists->values);
   else if (const auto* o = v.get<ObjectRef>()) {
     if ((*o)->type() == HostFunction::kType) return push_host_function(L, in, *o);
     push_object(L, in, *o);

@@ -6,8 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/budget.h"
 #include "core/small_vector.h"
 #include "interpreter/lua/interpreter.h"
+#include "interpreter/lua/nested.h"
 #include "interpreter/lua/value.h"
 
 struct lua_State;
@@ -93,6 +95,8 @@ class Call {
   bool plain_index(int i, IndexTerms& out) const;
   /// Everything at a position, tables copied (64 deep at most).
   Value value(int i) const;
+  /// A nested list of numbers, or one of them (lua/nested.h).
+  Numbers numbers(int i) const { return read_numbers(L_, in_, i); }
   template <class T>
   std::shared_ptr<T> object(int i, std::string_view name) const {
     auto o = std::dynamic_pointer_cast<T>(any_object(i));
@@ -122,7 +126,7 @@ class Call {
 
  private:
   ObjectRef any_object(int i) const;
-  Value read(int i, int depth) const;
+  Value read(int i, int depth, Poll& poll) const;
   lua_State* L_;
   Interpreter& in_;
 };

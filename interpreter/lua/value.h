@@ -32,9 +32,14 @@ struct Table {
   std::map<std::string, Value, std::less<>> named;
 };
 
+/// A contiguous tensor that becomes nested lists where it is given to a script.
+struct Lists {
+  Tensor values;
+};
+
 struct Value {
   std::variant<std::monostate, bool, int64_t, double, std::string, Tensor, ObjectRef, CallbackRef,
-               std::shared_ptr<Table>>
+               std::shared_ptr<Table>, Lists>
       v;
 
   Value() = default;
@@ -52,6 +57,8 @@ struct Value {
   Value(ObjectRef o) : v(std::move(o)) {}
   Value(CallbackRef f) : v(std::move(f)) {}
   Value(Table t) : v(std::make_shared<Table>(std::move(t))) {}
+
+  Value(Lists l) : v(std::move(l)) {}
 
   bool is_nil() const { return v.index() == 0; }
   template <class T>

@@ -100,6 +100,11 @@ void Budget::raise() const {
 Working::Working(Budget* b) : before_(std::exchange(working_for, b)) {}
 Working::~Working() { working_for = before_; }
 
+bool run_is_over() noexcept {
+  Budget* b = Budget::ending();
+  return b && b->over();
+}
+
 void end_if_over() {
   Budget* b = Budget::ending();
   if (b && b->over()) b->raise();

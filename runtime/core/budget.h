@@ -2,6 +2,7 @@
 // instructions and seconds of a run. Only contexts with limits have one. The thread that runs the
 // context enters it; loops of the pool ask it, from any thread, whether they should end early.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -121,6 +122,40 @@ class Budget : public std::enable_shared_from_this<Budget> {
 
 /// For long serial loops of kernels: throws where the run that they compute for is over.
 void end_if_over();
+/// The same for functions that an exception must not leave: RILLE_CLONES, whose copies GCC gives no
+/// tables for it. They return early, and the parallel_for that they work for throws.
+bool run_is_over() noexcept;
+
+/// The same, asked after every so much work: what a loop does in about a millisecond.
+class Poll {
+ public:
+  static constexpr int64_t kWork = 1 << 16;  // elements of which one takes some nanoseconds
+  void operator()(int64_t work) {
+    if ((left_ -= work) < 0) [[unlikely]] {
+      end_if_over();
+      left_ = kWork;
+    }
+  }
+  bool over(int64_t work) noexcept {
+    if ((left_ -= work) >= 0) [[likely]]
+      return false;
+    left_ = kWork;
+    return run_is_over();
+  }
+
+ private:
+  int64_t left_ = kWork;
+};
+
+/// body(begin, end) for one piece of [0, n) after the other, asking between them. Whoever keeps
+/// nothing from element to element wants parallel_for.
+template <class Body>
+void polled(int64_t n, Body&& body, int64_t piece = Poll::kWork) {
+  for (int64_t begin = 0; begin < n; begin += piece) {
+    if (begin > 0) end_if_over();
+    body(begin, std::min(n, begin + piece));
+  }
+}
 
 /// What a thread of the pool computes for, told it by the loop that it takes part in.
 class Working {

@@ -57,7 +57,8 @@ void parallel_for(int64_t n, int64_t grain, Body body) {
   Budget* budget = Budget::ending();
   if (n <= grain) {
     if (budget && budget->over()) budget->raise();
-    return body(0, n);
+    body(0, n);
+    return end_early(budget);
   }
   const int64_t chunks = (n + grain - 1) / grain;
   const int team = static_cast<int>(std::min<int64_t>(chunks, threads()));

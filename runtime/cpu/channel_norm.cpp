@@ -20,7 +20,8 @@ constexpr int64_t kPiece = 4096;
 template <class F>
 double in_pieces(int64_t n, F&& sum) {
   double total = 0;
-  for (int64_t i = 0; i < n; i += kPiece) total += sum(i, std::min(kPiece, n - i));
+  Poll poll;
+  for (int64_t i = 0; i < n; i += kPiece, poll(kPiece)) total += sum(i, std::min(kPiece, n - i));
   return total;
 }
 
@@ -90,7 +91,8 @@ class Channel {
  private:
   template <class F>
   void each_image(int64_t c, F&& f) const {
-    for (int64_t b = 0; b < shape_.batch; ++b)
+    Poll poll;
+    for (int64_t b = 0; b < shape_.batch; ++b, poll(shape_.size))
       f((b * shape_.channels + c) * shape_.size, b * shape_.size);
   }
 
@@ -127,8 +129,11 @@ void forward(DType d, const void* x, Channels s, Affine affine, double eps, bool
         var[c] = static_cast<A>(in_pieces(n, square) / count);
       }
       const A rstd = A(1) / std::sqrt(var[c] + static_cast<A>(eps));
-      normalise_row(v, mean[c], rstd, affine_at(affine.dtype, affine.weight, c, A(1)),
-                    affine_at(affine.dtype, affine.bias, c, A(0)), n);
+      const A weight = affine_at(affine.dtype, affine.weight, c, A(1)),
+              bias = affine_at(affine.dtype, affine.bias, c, A(0));
+      polled(n, [&](int64_t i, int64_t behind) {
+        normalise_row(v + i, mean[c], rstd, weight, bias, behind - i);
+      });
       channel.store(y, c);
     }
   });
@@ -158,7 +163,9 @@ void backward(DType d, const void* x, const void* dy, Channels s, Affine affine,
       const A scale = affine_at(affine.dtype, affine.weight, c, A(1)) * rstd;
       const A mean_g = of_batch ? static_cast<A>(sum / count) : A(0);
       const A slope = of_batch ? static_cast<A>(product / count) * rstd * rstd : A(0);
-      dx_row(v, mean, scale, mean_g, slope, g, n);
+      polled(n, [&](int64_t i, int64_t behind) {
+        dx_row(v + i, mean, scale, mean_g, slope, g + i, behind - i);
+      });
       slopes.store(grads.dx, c);
     }
   });

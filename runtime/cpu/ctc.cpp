@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/budget.h"
 #include "core/threads.h"
 
 namespace rille::cpu {
@@ -12,6 +13,8 @@ namespace {
 
 template <class A>
 constexpr A kNever = -std::numeric_limits<A>::infinity();
+
+constexpr int64_t kStateWork = 8;  // elements that one state with its exponentials counts for
 
 template <class A>
 A log_sum(A a, A b, A c) {
@@ -54,7 +57,8 @@ template <class A>
 A forward_row(const Row<A>& row, int64_t stride, A* alpha) {
   if (row.time == 0) return row.states == 1 ? A(0) : -kNever<A>;
   for (int64_t s = 0; s < row.states; ++s) alpha[s] = s < 2 ? row.emission(0, s) : kNever<A>;
-  for (int64_t t = 1; t < row.time; ++t) {
+  Poll poll;
+  for (int64_t t = 1; t < row.time; ++t, poll(kStateWork * row.states)) {
     const A* before = alpha + (t - 1) * stride;
     A* now = alpha + t * stride;
     for (int64_t s = 0; s < row.states; ++s) {
@@ -85,7 +89,8 @@ void backward_row(const Ctc& c, const Row<A>& row, A loss, const A* alpha, A dlo
   std::vector<A> beta(static_cast<size_t>(row.states), kNever<A>);
   for (int64_t s = std::max<int64_t>(0, row.states - 2); s < row.states; ++s)
     beta[static_cast<size_t>(s)] = 0;
-  for (int64_t t = row.time - 1; t >= 0; --t) {
+  Poll poll;
+  for (int64_t t = row.time - 1; t >= 0; --t, poll(kStateWork * row.states)) {
     if (t < row.time - 1) step_back(row, t, beta);
     const A* now = alpha + t * c.states();
     for (int64_t s = 0; s < row.states; ++s)
@@ -106,7 +111,8 @@ void ctc_forward(const Ctc& c, const A* x, A* loss, A* alpha) {
 
 template <class A>
 void ctc_backward(const Ctc& c, const A* x, const A* loss, const A* alpha, const A* dloss, A* dx) {
-  std::fill(dx, dx + c.time * c.batch * c.classes, A(0));
+  polled(c.time * c.batch * c.classes,
+         [&](int64_t i, int64_t end) { std::fill(dx + i, dx + end, A(0)); });
   parallel_for(c.batch, 1, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n)
       backward_row(c, Row<A>(c, x, n), loss[n], alpha + n * c.time * c.states(), dloss[n],

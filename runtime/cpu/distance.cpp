@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/budget.h"
 #include "core/macros.h"
 #include "core/threads.h"
 #include "cpu/row_access.h"
@@ -68,9 +69,10 @@ template <class A>
 void pair_distances(const Pairs& s, const A* x1, const A* x2, A* y) {
   const int64_t each = s.rows_y * s.width;
   parallel_for(s.batch * s.rows_x, rows_per_chunk(each), [&](int64_t begin, int64_t end) {
+    Poll poll;
     for (int64_t i = begin; i < end; ++i) {
       const A* others = x2 + i / s.rows_x * each;
-      for (int64_t j = 0; j < s.rows_y; ++j)
+      for (int64_t j = 0; j < s.rows_y; ++j, poll(s.width))
         y[i * s.rows_y + j] = distance(x1 + i * s.width, others + j * s.width, s.width, s.p);
     }
   });

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/budget.h"
 #include "core/macros.h"
 #include "core/threads.h"
 #include "cpu/row_access.h"
@@ -16,26 +17,33 @@ namespace {
 constexpr int64_t kBlock = 64;  // columns that are summed at once: four vectors of floats
 
 int64_t first_bad(const Lookup& args) {
-  for (int64_t i = 0; i < args.count; ++i)
-    if (static_cast<uint64_t>(args.ids[i]) >= static_cast<uint64_t>(args.rows)) return i;
-  return -1;
+  int64_t bad = -1;
+  polled(args.count, [&](int64_t i, int64_t end) {
+    for (; i < end && bad < 0; ++i)
+      if (static_cast<uint64_t>(args.ids[i]) >= static_cast<uint64_t>(args.rows)) bad = i;
+  });
+  return bad;
 }
 
 // positions[start[id] .. start[id + 1]) hold id, in ascending order.
 struct Sorted {
-  std::vector<int64_t> start, positions;
+  std::vector<int64_t> start;
+  Scratch<int64_t> positions;
 };
 
 Sorted sort_positions(const Lookup& args, int64_t skip) {
   Sorted s{std::vector<int64_t>(static_cast<size_t>(args.rows) + 1, 0),
-           std::vector<int64_t>(static_cast<size_t>(args.count))};
-  for (int64_t i = 0; i < args.count; ++i)
-    if (args.ids[i] != skip) ++s.start[static_cast<size_t>(args.ids[i]) + 1];
+           Scratch<int64_t>(args.count)};
+  polled(args.count, [&](int64_t i, int64_t end) {
+    for (; i < end; ++i)
+      if (args.ids[i] != skip) ++s.start[static_cast<size_t>(args.ids[i]) + 1];
+  });
   for (size_t v = 1; v < s.start.size(); ++v) s.start[v] += s.start[v - 1];
   std::vector<int64_t> next(s.start.begin(), s.start.end() - 1);
-  for (int64_t i = 0; i < args.count; ++i)
-    if (args.ids[i] != skip)
-      s.positions[static_cast<size_t>(next[static_cast<size_t>(args.ids[i])]++)] = i;
+  polled(args.count, [&](int64_t i, int64_t end) {
+    for (; i < end; ++i)
+      if (args.ids[i] != skip) s.positions[next[static_cast<size_t>(args.ids[i])]++] = i;
+  });
   return s;
 }
 
@@ -64,8 +72,9 @@ void sum_row(const Sum& s, const Sorted& sorted, int64_t outer, int64_t id, int6
   A sum[kBlock] = {}, scratch[kBlock];
   char* target = element(s.dtable, s.d, (outer * s.args.rows + id) * s.width + column);
   if (s.accumulate) convert(s.d, target, kDType<A>, sum, n);
-  for (int64_t p = from; p < to; ++p) {
-    const int64_t row = outer * s.args.count + sorted.positions[static_cast<size_t>(p)];
+  Poll poll;
+  for (int64_t p = from; p < to; ++p, poll(n)) {
+    const int64_t row = outer * s.args.count + sorted.positions[p];
     const char* x = element(s.dy, s.d, row * s.width + column);
     if (s.d != kDType<A>) convert(s.d, x, kDType<A>, scratch, n);
     add_to(sum, s.d == kDType<A> ? reinterpret_cast<const A*>(x) : scratch, n);

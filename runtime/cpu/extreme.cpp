@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/budget.h"
 #include "core/macros.h"
 #include "core/threads.h"
 #include "cpu/convert.h"
@@ -124,7 +125,8 @@ void along_columns(const Lines& l, const Tensor& x, Tensor* values, Tensor& ids)
                                  out = t / tiles * l.inner + c;
                    convert(x.dtype(), element_at(x, start), kCompute<A>, best, n);
                    std::fill_n(at, n, Id(0));
-                   for (int64_t r = 1; r < l.n; ++r) {
+                   Poll poll;
+                   for (int64_t r = 1; r < l.n; ++r, poll(n)) {
                      const A* from = reinterpret_cast<const A*>(element_at(x, start + r * l.inner));
                      if (x.dtype() != kCompute<A>) {
                        convert(x.dtype(), from, kCompute<A>, row, n);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/budget.h"
 #include "core/threads.h"
 #include "cpu/movement.h"
 #include "cpu/row_access.h"
@@ -23,11 +24,12 @@ Inside inside(const Windows& w, int dim, int64_t k) {
 
 template <class U>
 void unfold_plane(const Windows& w, const U* image, U* columns) {
+  Poll poll;
   for (int64_t ky = 0; ky < w.kernel[0]; ++ky) {
     const Inside rows = inside(w, 0, ky);
     for (int64_t kx = 0; kx < w.kernel[1]; ++kx) {
       const Inside cols = inside(w, 1, kx);
-      for (int64_t oy = 0; oy < w.count[0]; ++oy, columns += w.count[1]) {
+      for (int64_t oy = 0; oy < w.count[0]; ++oy, columns += w.count[1], poll(w.count[1])) {
         if (oy < rows.first || oy >= rows.end) {
           std::fill_n(columns, w.count[1], U(0));
           continue;
@@ -57,12 +59,13 @@ void unfold_all(const Windows& w, const Tensor& images, const Tensor& columns) {
 // `lines` gives the rows of ow elements of one plane's columns, one after another.
 template <class A, class Lines>
 void fold_plane(const Windows& w, Lines&& lines, A* image) {
+  Poll poll;
   for (int64_t ky = 0; ky < w.kernel[0]; ++ky) {
     const Inside rows = inside(w, 0, ky);
     for (int64_t kx = 0; kx < w.kernel[1]; ++kx) {
       const Inside cols = inside(w, 1, kx);
       const int64_t line = (ky * w.kernel[1] + kx) * w.count[0];
-      for (int64_t oy = rows.first; oy < rows.end; ++oy) {
+      for (int64_t oy = rows.first; oy < rows.end; ++oy, poll(w.count[1])) {
         const A* from = lines(line + oy);
         const int64_t y = oy * w.stride[0] - w.padding[0] + ky * w.dilation[0];
         A* to = image + y * w.size[1] - w.padding[1] + kx * w.dilation[1];

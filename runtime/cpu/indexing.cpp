@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/budget.h"
 #include "core/threads.h"
 #include "cpu/movement.h"
 
@@ -114,14 +115,17 @@ Inner merged(const Shape& sizes, const Strides& a, const Strides& b) {
 template <class F, class T>
 void meet_row(const F& f, const Inner& m, T* a, const T* b) {
   if (m.plain) {
-    if constexpr (std::is_same_v<F, Assign>)
-      std::memcpy(a, b, static_cast<size_t>(m.numel) * sizeof(T));
-    else
-      for (int64_t i = 0; i < m.numel; ++i) f(a[i], b[i]);
-    return;
+    return polled(m.numel, [&](int64_t begin, int64_t end) {
+      if constexpr (std::is_same_v<F, Assign>)
+        std::memcpy(a + begin, b + begin, static_cast<size_t>(end - begin) * sizeof(T));
+      else
+        for (int64_t i = begin; i < end; ++i) f(a[i], b[i]);
+    });
   }
   Walk<2> walk(m.sizes, {&m.a, &m.b});
-  for (int64_t i = 0; i < m.numel; ++i, walk.next()) f(a[walk.offset[0]], b[walk.offset[1]]);
+  polled(m.numel, [&](int64_t i, int64_t end) {
+    for (; i < end; ++i, walk.next()) f(a[walk.offset[0]], b[walk.offset[1]]);
+  });
 }
 
 int64_t numel_of(const Shape& s) {
@@ -140,7 +144,8 @@ void take_as(const Rows& r, const T* x, T* values) {
   parallel_for(rows, grain_of(rows, rows * m.numel), [&](int64_t begin, int64_t end) {
     Walk<2> outer(r.outer, {&r.outer_steps, &r.outer_values}, begin / r.count);
     int64_t k = begin % r.count;
-    for (int64_t i = begin; i < end; ++i) {
+    Poll poll;
+    for (int64_t i = begin; i < end; ++i, poll(m.numel)) {
       const T* from = x + outer.offset[0] + offset_of(r, k);
       T* to = values + outer.offset[1] + k * r.value_step;
       if (m.numel == 1)
@@ -170,18 +175,21 @@ void put_as(const F& f, const Rows& r, T* y, const T* values) {
   if (outer >= 16) {
     parallel_for(outer, grain_of(outer, work), [&](int64_t begin, int64_t end) {
       Walk<2> walk(r.outer, {&r.outer_steps, &r.outer_values}, begin);
+      Poll poll;
       for (int64_t o = begin; o < end; ++o, walk.next())
-        for (int64_t k = 0; k < r.count; ++k)
+        for (int64_t k = 0; k < r.count; ++k, poll(m.numel))
           meet(y + walk.offset[0] + offset_of(r, k), values + walk.offset[1] + k * r.value_step);
     });
     return;
   }
   parallel_for(
       r.places, work <= kSmall ? r.places : (r.places + 63) / 64, [&](int64_t begin, int64_t end) {
+        Poll poll;
         for (int64_t k = 0; k < r.count; ++k) {
+          poll(1);
           if (r.place[k] < begin || r.place[k] >= end) continue;
           Walk<2> walk(r.outer, {&r.outer_steps, &r.outer_values});
-          for (int64_t o = 0; o < outer; ++o, walk.next())
+          for (int64_t o = 0; o < outer; ++o, walk.next(), poll(m.numel))
             meet(y + walk.offset[0] + offset_of(r, k), values + walk.offset[1] + k * r.value_step);
         }
       });
@@ -239,9 +247,10 @@ void each_on_lines(T* data, const Strides& steps, const Tensor& ids, T* values,
   const int64_t* id = ids.data_as<int64_t>();
   parallel_for(pieces, grain_of(pieces, ids.numel()), [&](int64_t begin, int64_t end) {
     Walk<3> walk(rest, {&a.rest, &v.rest, &d.rest}, begin / blocks);
+    Poll poll;
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % blocks * kLanes, behind = std::min(first + kLanes, lanes);
-      for (int64_t k = 0; k < length; ++k)
+      for (int64_t k = 0; k < length; ++k, poll(behind - first))
         for (int64_t j = first; j < behind; ++j)
           f(data + walk.offset[0] + id[walk.offset[2] + k * d.along + j * d.lane] * a.along +
                 j * a.lane,
@@ -276,13 +285,17 @@ namespace {
 template <class F>
 void each_nonzero(const Tensor& t, F&& f) {
   const auto scan = [&](const auto* p) {
-    for (int64_t i = 0; i < t.numel(); ++i)
-      if (p[i] != 0) f(i);
+    polled(t.numel(), [&](int64_t i, int64_t end) {
+      for (; i < end; ++i)
+        if (p[i] != 0) f(i);
+    });
   };
   const auto scan_short = [&] {  // a 16-bit float is zero where all but its sign is
     const uint16_t* p = t.data_as<uint16_t>();
-    for (int64_t i = 0; i < t.numel(); ++i)
-      if ((p[i] & 0x7fffu) != 0) f(i);
+    polled(t.numel(), [&](int64_t i, int64_t end) {
+      for (; i < end; ++i)
+        if ((p[i] & 0x7fffu) != 0) f(i);
+    });
   };
   switch (t.dtype()) {
     case DType::f64: return scan(t.data_as<double>());

@@ -24,33 +24,43 @@ RILLE_CLONES RowSums<A> sums_row(const A* x, const A* w, bool smooth, int64_t n)
   const A m = row_max(x, n);
   A sum = 0, weighted = 0;
   if (!smooth) {
+    for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; ++i) sum += fast_exp(x[i] - m);
+      for (int64_t i = p.begin; i < p.end; ++i) sum += fast_exp(x[i] - m);
+    }
   } else if (!w) {
+    for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd reduction(+ : sum, weighted)
-    for (int64_t i = 0; i < n; ++i) {
-      sum += fast_exp(x[i] - m);
-      weighted += x[i] - m;
+      for (int64_t i = p.begin; i < p.end; ++i) {
+        sum += fast_exp(x[i] - m);
+        weighted += x[i] - m;
+      }
     }
   } else {
+    for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd reduction(+ : sum, weighted)
-    for (int64_t i = 0; i < n; ++i) {
-      sum += fast_exp(x[i] - m);
-      weighted += w[i] * (x[i] - m);
+      for (int64_t i = p.begin; i < p.end; ++i) {
+        sum += fast_exp(x[i] - m);
+        weighted += w[i] * (x[i] - m);
+      }
     }
   }
   return {m, sum, weighted};
 }
 
-// dx = p * exp(x - lse) - shift * w; the target's own part is the caller's.
+// dx = scale * exp(x - lse) - shift * w; the target's own part is the caller's.
 template <class A>
-RILLE_CLONES void dlogits_row(const A* x, const A* w, A lse, A p, A shift, A* dx, int64_t n) {
+RILLE_CLONES void dlogits_row(const A* x, const A* w, A lse, A scale, A shift, A* dx, int64_t n) {
   if (w && shift != 0) {
+    for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) dx[i] = p * fast_exp(x[i] - lse) - shift * w[i];
+      for (int64_t i = p.begin; i < p.end; ++i) dx[i] = scale * fast_exp(x[i] - lse) - shift * w[i];
+    }
   } else {
+    for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) dx[i] = p * fast_exp(x[i] - lse) - shift;
+      for (int64_t i = p.begin; i < p.end; ++i) dx[i] = scale * fast_exp(x[i] - lse) - shift;
+    }
   }
 }
 
@@ -70,7 +80,9 @@ A weight_of(const CrossEntropy& c, int64_t target) {
 template <class A>
 CrossEntropyTotals count(const CrossEntropy& c) {
   CrossEntropyTotals totals;
+  Poll poll;
   for (int64_t r = 0; r < c.rows; ++r) {
+    poll(1);
     const int64_t t = c.targets[r];
     if (t == c.ignore_index) continue;
     if (t < 0 || t >= c.classes) {

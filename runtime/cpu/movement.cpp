@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/budget.h"
 #include "core/threads.h"
 #include "cpu/stream.h"
 #include "cpu/turn.h"
@@ -61,13 +62,14 @@ bool turns(Plan& p) {
 
 template <class U>
 void copy_row(U* to, int64_t step, const U* from, int64_t stride, int64_t n) {
-  if (step == 1 && stride == 1) {
-    std::memcpy(to, from, static_cast<size_t>(n) * sizeof(U));
-  } else if (step == 1 && stride == 0) {
-    std::fill_n(to, n, *from);
-  } else {
-    for (int64_t i = 0; i < n; ++i) to[i * step] = from[i * stride];
-  }
+  polled(n, [&](int64_t begin, int64_t end) {
+    if (step == 1 && stride == 1)
+      std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin) * sizeof(U));
+    else if (step == 1 && stride == 0)
+      std::fill(to + begin, to + end, *from);
+    else
+      for (int64_t i = begin; i < end; ++i) to[i * step] = from[i * stride];
+  });
 }
 
 // The last two dims of `p`, target steps (a, b), source strides (1, c).

@@ -21,13 +21,17 @@ RILLE_CLONES Stats<A> stats_row(const A* x, int64_t n, A eps) {
   A mean = 0;
   if (kCentred) {
     A sum = 0;
+    for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; ++i) sum += x[i];
+      for (int64_t i = p.begin; i < p.end; ++i) sum += x[i];
+    }
     mean = sum / static_cast<A>(n);
   }
   A square = 0;
+  for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd reduction(+ : square)
-  for (int64_t i = 0; i < n; ++i) square += (x[i] - mean) * (x[i] - mean);
+    for (int64_t i = p.begin; i < p.end; ++i) square += (x[i] - mean) * (x[i] - mean);
+  }
   return {mean, A(1) / std::sqrt(square / static_cast<A>(n) + eps)};
 }
 
@@ -35,17 +39,25 @@ template <class A, bool kCentred>
 RILLE_CLONES void normalise_row(const A* x, const A* w, const A* b, Stats<A> s, A* y, int64_t n) {
   const A mean = kCentred ? s.mean : A(0);
   if (w && b) {
+    for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * s.rstd * w[i] + b[i];
+      for (int64_t i = p.begin; i < p.end; ++i) y[i] = (x[i] - mean) * s.rstd * w[i] + b[i];
+    }
   } else if (w) {
+    for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * s.rstd * w[i];
+      for (int64_t i = p.begin; i < p.end; ++i) y[i] = (x[i] - mean) * s.rstd * w[i];
+    }
   } else if (b) {
+    for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * s.rstd + b[i];
+      for (int64_t i = p.begin; i < p.end; ++i) y[i] = (x[i] - mean) * s.rstd + b[i];
+    }
   } else {
+    for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * s.rstd;
+      for (int64_t i = p.begin; i < p.end; ++i) y[i] = (x[i] - mean) * s.rstd;
+    }
   }
 }
 
@@ -60,20 +72,24 @@ template <class A, class G>
                                               A* db, int64_t n) {
   A sum_g = 0, sum_gx = 0;
   if (dw && db) {
+    for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd reduction(+ : sum_g, sum_gx)
-    for (int64_t i = 0; i < n; ++i) {
-      const A centred = x[i] - s.mean;
-      sum_g += g(i);
-      sum_gx += g(i) * centred;
-      dw[i] += dy[i] * (centred * s.rstd);
-      db[i] += dy[i];
+      for (int64_t i = p.begin; i < p.end; ++i) {
+        const A centred = x[i] - s.mean;
+        sum_g += g(i);
+        sum_gx += g(i) * centred;
+        dw[i] += dy[i] * (centred * s.rstd);
+        db[i] += dy[i];
+      }
     }
     return {sum_g, sum_gx};
   }
+  for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd reduction(+ : sum_g, sum_gx)
-  for (int64_t i = 0; i < n; ++i) {
-    sum_g += g(i);
-    sum_gx += g(i) * (x[i] - s.mean);
+    for (int64_t i = p.begin; i < p.end; ++i) {
+      sum_g += g(i);
+      sum_gx += g(i) * (x[i] - s.mean);
+    }
   }
 #pragma omp simd
   for (int64_t i = 0; i < (dw ? n : 0); ++i) dw[i] += dy[i] * ((x[i] - s.mean) * s.rstd);
@@ -98,20 +114,26 @@ RILLE_CLONES void dx_row(const A* x, const A* dy, const A* w, Stats<A> s, Sums<A
   const A count = static_cast<A>(n);
   const A mean_g = kCentred ? sums.g / count : A(0), mean_gx = sums.gx * s.rstd / count;
   if (w) {
+    for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i)
-      dx[i] = s.rstd * (dy[i] * w[i] - mean_g - (x[i] - s.mean) * s.rstd * mean_gx);
+      for (int64_t i = p.begin; i < p.end; ++i)
+        dx[i] = s.rstd * (dy[i] * w[i] - mean_g - (x[i] - s.mean) * s.rstd * mean_gx);
+    }
   } else {
+    for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i)
-      dx[i] = s.rstd * (dy[i] - mean_g - (x[i] - s.mean) * s.rstd * mean_gx);
+      for (int64_t i = p.begin; i < p.end; ++i)
+        dx[i] = s.rstd * (dy[i] - mean_g - (x[i] - s.mean) * s.rstd * mean_gx);
+    }
   }
 }
 
 template <class A>
 RILLE_CLONES void add_row(const A* x, A* y, int64_t n) {
+  for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) y[i] += x[i];
+    for (int64_t i = p.begin; i < p.end; ++i) y[i] += x[i];
+  }
 }
 
 // An affine's vector as accumulator values for the whole call.
@@ -167,7 +189,9 @@ template <class A, bool kCentred>
 void backward_rows(const Backward& b, const A* w, int64_t begin, int64_t end, A* dw, A* db) {
   RowReader<A> value(b.d, b.x, b.n), slope(b.d, b.dy, b.n);
   RowWriter<A> out(b.d, b.grads.dx, b.n, b.rows);
+  Poll poll;
   for (int64_t r = begin; r < end; ++r) {
+    poll(b.n);
     const A *x = value.at(r * b.n), *dy = slope.at(r * b.n);
     const Stats<A> s{kCentred ? static_cast<const A*>(b.mean)[r] : A(0),
                      static_cast<const A*>(b.rstd)[r]};

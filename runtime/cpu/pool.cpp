@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "core/half.h"
 #include "core/threads.h"
@@ -62,9 +63,13 @@ struct Windows {
   template <class F>
   void each(F&& f) const {
     int64_t at = 0;
+    Poll poll;
     for (const Span& z : spans[0])
       for (const Span& y : spans[1])
-        for (const Span& x : spans[2]) f(at++, z, y, x);
+        for (const Span& x : spans[2]) {
+          f(at++, z, y, x);
+          poll(taps);
+        }
   }
 
   /// f(input position) for every element of a window, in order.
@@ -134,6 +139,11 @@ void max_planes(const Pool& p, const S* x, S* y, int64_t* ids) {
   });
 }
 
+template <class T>
+void clear(T* sums, int64_t n) {
+  polled(n, [&](int64_t begin, int64_t end) { std::fill(sums + begin, sums + end, T(0)); });
+}
+
 /// Runs body(plane, sums) with sums zeroed, then stores them as the plane of `dx`.
 template <class S, class F>
 void each_gradient_plane(const Pool& p, const Windows& w, S* dx, F&& body) {
@@ -143,13 +153,15 @@ void each_gradient_plane(const Pool& p, const Windows& w, S* dx, F&& body) {
     for (int64_t plane = first; plane < last; ++plane) {
       S* out = dx + plane * w.image;
       if constexpr (std::is_same_v<S, T>) {
-        std::fill_n(out, w.image, T(0));
+        clear(out, w.image);
         body(plane, out);
       } else {
         T* sums = room.data();
-        std::fill_n(sums, w.image, T(0));
+        clear(sums, w.image);
         body(plane, sums);
-        for (int64_t i = 0; i < w.image; ++i) out[i] = static_cast<S>(sums[i]);
+        polled(w.image, [&](int64_t i, int64_t end) {
+          for (; i < end; ++i) out[i] = static_cast<S>(sums[i]);
+        });
       }
     }
   });
@@ -160,7 +172,8 @@ void max_planes_backward(const Pool& p, const S* dy, const int64_t* ids, S* dx) 
   using T = Sum<S>;
   const Windows w(p);
   each_gradient_plane(p, w, dx, [&](int64_t plane, T* sums) {
-    for (int64_t at = plane * w.positions; at < (plane + 1) * w.positions; ++at)
+    Poll poll;
+    for (int64_t at = plane * w.positions; at < (plane + 1) * w.positions; ++at, poll(1))
       if (ids[at] >= 0) sums[ids[at]] = add(sums[ids[at]], static_cast<T>(dy[at]));
   });
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/budget.h"
 #include "core/half.h"
 #include "core/macros.h"
 #include "core/narrow.h"
@@ -218,7 +219,7 @@ void randint(DType d, void* out, int64_t n, int64_t low, int64_t high, Draw draw
 }
 
 void randperm(int64_t* out, int64_t n, Draw draw) {
-  std::iota(out, out + std::max<int64_t>(0, n), int64_t{0});
+  polled(n, [&](int64_t begin, int64_t end) { std::iota(out + begin, out + end, begin); });
   alignas(64) uint32_t words[2 * kPiece];
   int64_t made = 0;  // elements whose draws have been made
   for (int64_t i = 0; i + 1 < n; ++i) {

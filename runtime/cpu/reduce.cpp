@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/budget.h"
 #include "core/threads.h"
 #include "cpu/convert.h"
 #include "cpu/scratch.h"
@@ -216,7 +217,8 @@ class ColumnTask {
     p_.f.clear_parts(parts_.bytes, n * t_.wide);
     const int last = p_.reduced.n - 1;
     const Dim inner = last >= 0 ? p_.reduced[last] : Dim{1, 0, 0};
-    for (int64_t i = begin; i < end;) {
+    Poll poll;
+    for (int64_t i = begin; i < end; poll(n)) {
       const int64_t run = std::min(inner.size - i % inner.size, end - i);
       fold_run(offset + locate(p_.reduced, i).x, run, inner.x);
       i += run;
@@ -249,7 +251,10 @@ class ColumnTask {
 
   // As many rows as a part still takes.
   int64_t take(int64_t rows) {
-    if (taken_ == kFlushRows) flush();
+    if (taken_ == kFlushRows) {
+      poll_(kFlushRows * n_ * t_.wide);
+      flush();
+    }
     rows = std::min(rows, kFlushRows - taken_);
     taken_ += rows;
     return rows;
@@ -283,6 +288,7 @@ class ColumnTask {
   const Plan& p_;
   const Tiling& t_;
   int64_t n_ = 0, taken_ = 0;
+  Poll poll_;
   char* totals_ = nullptr;
   Room parts_, row_, params_;
 };

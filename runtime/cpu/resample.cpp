@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/budget.h"
 #include "core/macros.h"
 #include "core/threads.h"
 
@@ -20,12 +21,14 @@ RILLE_CLONES void add_scaled(T* y, const T* x, T w, int64_t n) {
 // One plane of lines: from and to are [positions, inner]. `forward` reads at the taps, else writes.
 template <class T, bool forward>
 void lines(const Taps& taps, int64_t inner, const T* from, T* to) {
+  Poll poll;
   for (int64_t p = 0; p < taps.size(); ++p) {
     const auto q = static_cast<size_t>(p);
     for (auto t = static_cast<size_t>(taps.first[q]); t < static_cast<size_t>(taps.first[q + 1]);
          ++t) {
       const int64_t read = forward ? taps.at[t] : p, write = forward ? p : taps.at[t];
       add_scaled(to + write * inner, from + read * inner, static_cast<T>(taps.weight[t]), inner);
+      poll(inner);
     }
   }
 }
@@ -35,6 +38,7 @@ template <class T, bool forward>
 void points(const Taps& taps, const T* from, T* to) {
   const int64_t* at = taps.at.data();
   const double* weight = taps.weight.data();
+  Poll poll;
   for (int64_t p = 0; p < taps.size(); ++p) {
     const int64_t first = taps.first[static_cast<size_t>(p)],
                   last = taps.first[static_cast<size_t>(p) + 1];
@@ -45,6 +49,7 @@ void points(const Taps& taps, const T* from, T* to) {
     } else {
       for (int64_t t = first; t < last; ++t) to[at[t]] += static_cast<T>(weight[t]) * from[p];
     }
+    poll(last - first + 1);
   }
 }
 
@@ -56,7 +61,7 @@ void run(const Taps& taps, int64_t outer, int64_t in, int64_t inner, const T* x,
     for (int64_t o = begin; o < end; ++o) {
       const T* a = x + o * from * inner;
       T* b = y + o * to * inner;
-      std::fill_n(b, to * inner, T(0));
+      polled(to * inner, [&](int64_t i, int64_t behind) { std::fill(b + i, b + behind, T(0)); });
       if (inner == 1)
         points<T, forward>(taps, a, b);
       else

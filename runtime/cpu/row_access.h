@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/budget.h"
 #include "core/dtype.h"
 #include "cpu/convert.h"
 #include "cpu/scratch.h"
@@ -32,6 +33,21 @@ inline const char* element(const void* base, DType d, int64_t i) {
   return static_cast<const char*>(base) + i * static_cast<int64_t>(size_of(d));
 }
 
+/// The pieces of a row, up to where the run is over; a row of usual length is one:
+///   for (Pieces p(n); p.more(); p.next()) for (int64_t i = p.begin; i < p.end; ++i) ...
+struct Pieces {
+  static constexpr int64_t kPiece = 1 << 18;
+  int64_t n, begin = 0, end;
+  [[gnu::always_inline]] explicit Pieces(int64_t all) : n(all), end(std::min(all, kPiece)) {}
+  [[gnu::always_inline]] bool more() const { return begin < n; }
+  [[gnu::always_inline]] void next() {
+    begin = end;
+    end = std::min(n, end + kPiece);
+    if (begin < n && run_is_over()) [[unlikely]]
+      begin = n;
+  }
+};
+
 template <class A>
 class RowReader {
  public:
@@ -42,7 +58,9 @@ class RowReader {
   const A* at(int64_t offset) {
     const char* from = element(base_, dtype_, offset);
     if (in_place()) return reinterpret_cast<const A*>(from);
-    convert(dtype_, from, kDType<A>, row_.data(), n_);
+    polled(n_, [&](int64_t i, int64_t end) {
+      convert(dtype_, element(from, dtype_, i), kDType<A>, row_.data() + i, end - i);
+    });
     return row_.data();
   }
 
@@ -73,10 +91,14 @@ class RowWriter {
     return in_place() ? reinterpret_cast<A*>(to_) : row_.data();
   }
   void done() {
-    if (streams_)
-      stream_copy(to_, row_.data(), bytes());
-    else if (!in_place())
-      convert(kDType<A>, row_.data(), dtype_, to_, n_);
+    if (in_place()) return;
+    polled(n_, [&](int64_t i, int64_t end) {
+      if (streams_)
+        stream_copy(element(to_, dtype_, i), row_.data() + i,
+                    (end - i) * static_cast<int64_t>(sizeof(A)));
+      else
+        convert(kDType<A>, row_.data() + i, dtype_, element(to_, dtype_, i), end - i);
+    });
   }
 
  private:

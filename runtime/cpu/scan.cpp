@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/budget.h"
 #include "core/threads.h"
 #include "cpu/convert.h"
 #include "cpu/lines.h"
@@ -52,27 +53,27 @@ class Band {
   explicit Band(const Lines& l)
       : n_(l.n), inner_(l.inner), room_(l.n * std::min(kColumns, l.inner)) {}
   A* load(const Tensor& x, int64_t start, int64_t width) {
-    if (inner_ == 1) {
-      convert(x.dtype(), element_at(x, start), kCompute<A>, room_.data(), n_);
-      return room_.data();
-    }
-    for (int64_t i = 0; i < n_; ++i)
-      convert(x.dtype(), element_at(x, start + i * inner_), kCompute<A>, room_.data() + i * width,
-              width);
+    each_run(width, [&](int64_t i, int64_t at, int64_t n) {
+      convert(x.dtype(), element_at(x, start + i), kCompute<A>, room_.data() + at, n);
+    });
     return room_.data();
   }
   void store(Tensor& y, int64_t start, int64_t width) {
-    if (inner_ == 1) {
-      convert(kCompute<A>, room_.data(), y.dtype(), element_of(y, start), n_);
-      return;
-    }
-    for (int64_t i = 0; i < n_; ++i)
-      convert(kCompute<A>, room_.data() + i * width, y.dtype(), element_of(y, start + i * inner_),
-              width);
+    each_run(width, [&](int64_t i, int64_t at, int64_t n) {
+      convert(kCompute<A>, room_.data() + at, y.dtype(), element_of(y, start + i), n);
+    });
   }
   A* data() const { return room_.data(); }
 
  private:
+  // body(offset in the tensor, offset in the band, count) for neighbours on both sides.
+  template <class Body>
+  void each_run(int64_t width, Body&& body) const {
+    if (inner_ == 1) return polled(n_, [&](int64_t i, int64_t end) { body(i, i, end - i); });
+    Poll poll;
+    for (int64_t i = 0; i < n_; ++i, poll(width)) body(i * inner_, i * width, width);
+  }
+
   int64_t n_, inner_;
   Scratch<A> room_;
 };
@@ -102,9 +103,11 @@ void run(const Tensor& x, int dim, bool reverse, Tensor& y) {
     [[gnu::uninitialized]] A sum[kColumns];
     std::fill_n(sum, width, Step::first());
     const int64_t stretch = l.inner == 1 ? kStretch : 1;
+    Poll poll;
     for (int64_t done = 0; done < l.n; done += stretch) {
       const int64_t rows = std::min(stretch, l.n - done), n = rows * width;
       const int64_t at = start + (reverse ? l.n - done - rows : done) * l.inner;
+      poll(n);
       convert(x.dtype(), element_at(x, at), kCompute<A>, room.data(), n);
       if (width > 1) {
         for (int64_t j = 0; j < n; ++j) room[j] = sum[j] = Step::next(sum[j], room[j]);
@@ -144,7 +147,8 @@ void scan_extreme(bool largest, const Tensor& x, int dim, Tensor& y, Tensor& ids
           A* v = band.load(x, start, width);
           int64_t at[kColumns];
           for (int64_t j = 0; j < width; ++j) at[j] = 0;
-          for (int64_t i = 0; i < l.n; ++i) {
+          Poll poll;
+          for (int64_t i = 0; i < l.n; ++i, poll(width)) {
             for (int64_t j = 0; j < width; ++j) {
               A& now = v[i * width + j];
               const A best = v[at[j] * width + j];
@@ -173,12 +177,13 @@ void scan_prod_grad(const Tensor& x, const Tensor& dy, int dim, Tensor& dx) {
         const double* v = t.x.load(x, start, width);
         double* g = t.dy.load(dy, start, width);
         // From the end: what element i's change does to y[i..n), without the factor x[0..i).
-        for (int64_t i = l.n - 2; i >= 0; --i)
+        Poll poll;
+        for (int64_t i = l.n - 2; i >= 0; --i, poll(width))
           for (int64_t j = 0; j < width; ++j)
             g[i * width + j] += v[(i + 1) * width + j] * g[(i + 1) * width + j];
         double before[kColumns];
         std::fill_n(before, width, 1.0);
-        for (int64_t i = 0; i < l.n; ++i) {
+        for (int64_t i = 0; i < l.n; ++i, poll(width)) {
           for (int64_t j = 0; j < width; ++j) {
             g[i * width + j] *= before[j];
             before[j] *= v[i * width + j];
@@ -204,14 +209,15 @@ void products_of_others(const Tensor& x, int dim, Tensor& y) {
         double* out = t.y.data();
         double product[kColumns];
         std::fill_n(product, width, 1.0);
-        for (int64_t i = 0; i < l.n; ++i) {
+        Poll poll;
+        for (int64_t i = 0; i < l.n; ++i, poll(width)) {
           for (int64_t j = 0; j < width; ++j) {
             out[i * width + j] = product[j];
             product[j] *= v[i * width + j];
           }
         }
         std::fill_n(product, width, 1.0);
-        for (int64_t i = l.n - 1; i >= 0; --i) {
+        for (int64_t i = l.n - 1; i >= 0; --i, poll(width)) {
           for (int64_t j = 0; j < width; ++j) {
             out[i * width + j] *= product[j];
             product[j] *= v[i * width + j];
@@ -234,10 +240,13 @@ void scan_logsumexp_grad(const Tensor& x, const Tensor& y, const Tensor& dy, int
     const double* v = t.x.load(x, start, width);
     const double* out = t.y.load(y, start, width);
     double* g = t.dy.load(dy, start, width);
-    for (int64_t i = l.n - 2; i >= 0; --i)
+    Poll poll;
+    for (int64_t i = l.n - 2; i >= 0; --i, poll(width))
       for (int64_t k = i * width; k < (i + 1) * width; ++k)
         g[k] += g[k + width] * ratio(out[k], out[k + width]);
-    for (int64_t k = 0; k < l.n * width; ++k) g[k] *= ratio(v[k], out[k]);
+    polled(l.n * width, [&](int64_t k, int64_t end) {
+      for (; k < end; ++k) g[k] *= ratio(v[k], out[k]);
+    });
     t.dy.store(dx, start, width);
   });
 }

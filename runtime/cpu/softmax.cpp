@@ -15,15 +15,19 @@ template <class A>
 RILLE_CLONES void softmax_row(const A* x, A* y, int64_t n) {
   const A m = row_max(x, n);
   A sum = 0;
+  for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) {
-    const A e = fast_exp(x[i] - m);
-    y[i] = e;
-    sum += e;
+    for (int64_t i = p.begin; i < p.end; ++i) {
+      const A e = fast_exp(x[i] - m);
+      y[i] = e;
+      sum += e;
+    }
   }
   const A inverse = A(1) / sum;
+  for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) y[i] *= inverse;
+    for (int64_t i = p.begin; i < p.end; ++i) y[i] *= inverse;
+  }
 }
 
 template <class A>
@@ -35,8 +39,10 @@ RILLE_CLONES A logsumexp_row(const A* x, int64_t n) {
     return m;
   }
   A sum = 0;
+  for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) sum += fast_exp(x[i] - m);
+    for (int64_t i = p.begin; i < p.end; ++i) sum += fast_exp(x[i] - m);
+  }
   return m + math::log(sum);
 }
 
@@ -44,29 +50,41 @@ template <class A>
 RILLE_CLONES void log_softmax_row(const A* x, A* y, int64_t n) {
   const A m = row_max(x, n);
   A sum = 0;
+  for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) sum += fast_exp(x[i] - m);
+    for (int64_t i = p.begin; i < p.end; ++i) sum += fast_exp(x[i] - m);
+  }
   const A log_sum = math::log(sum);
+  for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) - log_sum;
+    for (int64_t i = p.begin; i < p.end; ++i) y[i] = (x[i] - m) - log_sum;
+  }
 }
 
 template <class A>
 RILLE_CLONES void softmax_backward_row(const A* y, const A* dy, A* dx, int64_t n) {
   A dot = 0;
+  for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd reduction(+ : dot)
-  for (int64_t i = 0; i < n; ++i) dot += y[i] * dy[i];
+    for (int64_t i = p.begin; i < p.end; ++i) dot += y[i] * dy[i];
+  }
+  for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dy[i] - dot);
+    for (int64_t i = p.begin; i < p.end; ++i) dx[i] = y[i] * (dy[i] - dot);
+  }
 }
 
 template <class A>
 RILLE_CLONES void log_softmax_backward_row(const A* y, const A* dy, A* dx, int64_t n) {
   A sum = 0;
+  for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) sum += dy[i];
+    for (int64_t i = p.begin; i < p.end; ++i) sum += dy[i];
+  }
+  for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] - fast_exp(y[i]) * sum;
+    for (int64_t i = p.begin; i < p.end; ++i) dx[i] = dy[i] - fast_exp(y[i]) * sum;
+  }
 }
 
 template <class A>

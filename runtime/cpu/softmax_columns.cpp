@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/budget.h"
 #include "core/macros.h"
 #include "core/threads.h"
 #include "cpu/fast_exp.h"
@@ -28,8 +29,9 @@ struct Strip {
 
 template <class A>
 [[gnu::always_inline]] inline void maxima(const Strip<A>& s, A* m) {
+  Poll poll;
   std::fill_n(m, kStrip, -std::numeric_limits<A>::infinity());
-  for (int64_t i = 0; i < s.n; ++i) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k) {
       const A x = s.x[i * s.row + k];
@@ -40,9 +42,10 @@ template <class A>
 
 template <class A>
 RILLE_CLONES void softmax_strip(const Strip<A> s) {
+  Poll poll;
   A m[kStrip], sum[kStrip] = {};
   maxima(s, m);
-  for (int64_t i = 0; i < s.n; ++i) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k) {
       const A e = fast_exp(s.x[i * s.row + k] - m[k]);
@@ -51,7 +54,7 @@ RILLE_CLONES void softmax_strip(const Strip<A> s) {
     }
   }
   for (int64_t k = 0; k < s.width; ++k) sum[k] = A(1) / sum[k];
-  for (int64_t i = 0; i < s.n; ++i) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k) s.out[i * s.out_row + k] *= sum[k];
   }
@@ -59,15 +62,16 @@ RILLE_CLONES void softmax_strip(const Strip<A> s) {
 
 template <class A>
 RILLE_CLONES void log_softmax_strip(const Strip<A> s) {
+  Poll poll;
   A m[kStrip], sum[kStrip] = {};
   maxima(s, m);
-  for (int64_t i = 0; i < s.n; ++i) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k) sum[k] += fast_exp(s.x[i * s.row + k] - m[k]);
   }
 #pragma omp simd
   for (int64_t k = 0; k < s.width; ++k) sum[k] = math::log(sum[k]);
-  for (int64_t i = 0; i < s.n; ++i) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k)
       s.out[i * s.out_row + k] = (s.x[i * s.row + k] - m[k]) - sum[k];
@@ -77,10 +81,11 @@ RILLE_CLONES void log_softmax_strip(const Strip<A> s) {
 // An infinite maximum is the answer itself, unless there is a nan: then the sum shows it.
 template <class A>
 RILLE_CLONES void logsumexp_strip(const Strip<A> s) {
+  Poll poll;
   constexpr A infinity = std::numeric_limits<A>::infinity();
   A m[kStrip], sum[kStrip] = {};
   maxima(s, m);
-  for (int64_t i = 0; i < s.n; ++i) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k) {
       const A x = s.x[i * s.row + k], less = std::fabs(m[k]) == infinity ? A(0) : m[k];
@@ -94,12 +99,13 @@ RILLE_CLONES void logsumexp_strip(const Strip<A> s) {
 
 template <class A>
 RILLE_CLONES void softmax_backward_strip(const Strip<A> s) {
+  Poll poll;
   A dot[kStrip] = {};
-  for (int64_t i = 0; i < s.n; ++i) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k) dot[k] += s.x[i * s.row + k] * s.dy[i * s.row + k];
   }
-  for (int64_t i = 0; i < s.n; ++i) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k)
       s.out[i * s.out_row + k] = s.x[i * s.row + k] * (s.dy[i * s.row + k] - dot[k]);
@@ -108,12 +114,13 @@ RILLE_CLONES void softmax_backward_strip(const Strip<A> s) {
 
 template <class A>
 RILLE_CLONES void log_softmax_backward_strip(const Strip<A> s) {
+  Poll poll;
   A sum[kStrip] = {};
-  for (int64_t i = 0; i < s.n; ++i) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k) sum[k] += s.dy[i * s.row + k];
   }
-  for (int64_t i = 0; i < s.n; ++i) {
+  for (int64_t i = 0; i < s.n && !poll.over(s.width); ++i) {
 #pragma omp simd
     for (int64_t k = 0; k < s.width; ++k)
       s.out[i * s.out_row + k] = s.dy[i * s.row + k] - fast_exp(s.x[i * s.row + k]) * sum[k];

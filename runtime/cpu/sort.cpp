@@ -44,15 +44,46 @@ void sort_short(Item* items, Item* room, int64_t n) {
 
 }  // namespace
 
-// A long line is sorted in pieces, then merged two by two.
+namespace {
+
+// How many of the first `done` items of the merge of a and b come from a (the merge path).
 template <class Item>
-void sort_items(Item* items, Item* room, int64_t n) {
-  if (n <= 2 * kPiece) return sort_short(items, room, n);
+int64_t share_of(const Item* a, int64_t size_a, const Item* b, int64_t size_b, int64_t done) {
+  int64_t low = std::max<int64_t>(0, done - size_b), high = std::min(done, size_a);
+  while (low < high) {
+    const int64_t mid = (low + high) / 2;
+    if (b[done - mid - 1] < a[mid])
+      high = mid;
+    else
+      low = mid + 1;
+  }
+  return low;
+}
+
+// Merges two runs that lie end to end, a piece of the result at a time: each piece begins where a
+// search finds that the runs stand by then, so any of them can be the last.
+template <class Item>
+void merge_runs(const Item* a, int64_t size_a, int64_t size_b, Item* to) {
+  const Item* b = a + size_a;
+  polled(
+      size_a + size_b,
+      [&](int64_t begin, int64_t end) {
+        const int64_t first = share_of(a, size_a, b, size_b, begin),
+                      behind = share_of(a, size_a, b, size_b, end);
+        std::merge(a + first, a + behind, b + begin - first, b + end - behind, to + begin);
+      },
+      kPiece);
+}
+
+// A long line is sorted in pieces, by sort_piece(items, room, n), then merged two by two.
+template <class Item, class Sort>
+void sort_in_pieces(Item* items, Item* room, int64_t n, Sort&& sort_piece) {
+  if (n <= 2 * kPiece) return sort_piece(items, room, n);
   const int64_t pieces = (n + kPiece - 1) / kPiece;
   parallel_for(pieces, 1, [&](int64_t first, int64_t last) {
     for (int64_t p = first; p < last; ++p) {
       const int64_t begin = p * kPiece;
-      sort_short(items + begin, room + begin, std::min(kPiece, n - begin));
+      sort_piece(items + begin, room + begin, std::min(kPiece, n - begin));
     }
   });
   Item *from = items, *to = room;
@@ -60,12 +91,21 @@ void sort_items(Item* items, Item* room, int64_t n) {
     parallel_for((n + 2 * width - 1) / (2 * width), 1, [&](int64_t first, int64_t last) {
       for (int64_t p = first; p < last; ++p) {
         const int64_t a = p * 2 * width, b = std::min(n, a + width), c = std::min(n, b + width);
-        std::merge(from + a, from + b, from + b, from + c, to + a);
+        merge_runs(from + a, b - a, c - b, to + a);
       }
     });
     std::swap(from, to);
   }
-  if (from != items) std::copy_n(from, n, items);
+  if (from == items) return;
+  polled(n,
+         [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, items + begin); });
+}
+
+}  // namespace
+
+template <class Item>
+void sort_items(Item* items, Item* room, int64_t n) {
+  sort_in_pieces(items, room, n, sort_short<Item>);
 }
 template void sort_items(ShortItem*, ShortItem*, int64_t);
 template void sort_items(LongItem*, LongItem*, int64_t);
@@ -106,25 +146,60 @@ struct Writer {
   void put(int64_t line, const Item* items) const {
     const int64_t at = to_.start(line), step = to_.inner;
     int64_t* ids = ids_.data_as<int64_t>() + at;
-    for (int64_t i = 0; i < to_.n; ++i) ids[i * step] = items[i].at();
-    if (!values_) return;
-    end_if_over();
-    const char* from = element_at(x_, from_.start(line));
-    char* to = element_of(*values_, at);
-    switch (size_of(x_.dtype())) {
-      case 8: return take<uint64_t>(from, step, ids, to, step, to_.n);
-      case 4: return take<uint32_t>(from, step, ids, to, step, to_.n);
-      case 2: return take<uint16_t>(from, step, ids, to, step, to_.n);
-      default: return take<uint8_t>(from, step, ids, to, step, to_.n);
-    }
+    polled(to_.n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) ids[i * step] = items[i].at();
+      if (values_) put_values(line, ids + begin * step, at + begin * step, end - begin);
+    });
   }
 
  private:
+  void put_values(int64_t line, const int64_t* ids, int64_t at, int64_t n) const {
+    const int64_t step = to_.inner;
+    const char* from = element_at(x_, from_.start(line));
+    char* to = element_of(*values_, at);
+    switch (size_of(x_.dtype())) {
+      case 8: return take<uint64_t>(from, step, ids, to, step, n);
+      case 4: return take<uint32_t>(from, step, ids, to, step, n);
+      case 2: return take<uint16_t>(from, step, ids, to, step, n);
+      default: return take<uint8_t>(from, step, ids, to, step, n);
+    }
+  }
+
   const Tensor& x_;
   Lines from_, to_;
   Tensor* values_;
   Tensor& ids_;
 };
+
+// std::nth_element for lines of any length: while the part that holds place k is long it is split
+// at an item of a sorted sample, asking on the way. The item stands in the sample where k does in
+// the part, so a few splits do, unless the order of the items was made to mislead the sample.
+template <class Item>
+void nth_item(Item* items, int64_t k, int64_t n) {
+  constexpr int64_t sampled = 1024;
+  constexpr int most_splits = 64;
+  int64_t begin = 0, end = n;
+  for (int splits = 0; end - begin > 2 * kPiece && splits < most_splits; ++splits) {
+    [[gnu::uninitialized]] Item sample[sampled];
+    const int64_t size = end - begin;
+    for (int64_t i = 0; i < sampled; ++i) sample[i] = items[begin + i * (size / sampled)];
+    std::sort(sample, sample + sampled);
+    const double rank = static_cast<double>(k - begin) / static_cast<double>(size);
+    const Item pivot = sample[static_cast<int64_t>(rank * static_cast<double>(sampled))];
+    int64_t behind = begin;  // items below the pivot lie before it
+    polled(size, [&](int64_t from, int64_t to) {
+      for (int64_t i = begin + from; i < begin + to; ++i) {
+        const Item one = items[i];
+        items[i] = items[behind];
+        items[behind] = one;
+        behind += one < pivot;
+      }
+    });
+    if (behind == begin) break;  // the pivot is the least
+    (k < behind ? end : begin) = behind;
+  }
+  std::nth_element(items + begin, items + k, items + end);
+}
 
 // Moves the k smallest items to the front, sorted. Where k is small most items are only compared
 // with the worst one kept so far. Choosing leaves the kept ones in no order of position, which
@@ -134,21 +209,24 @@ void smallest(Item* items, Item* room, int64_t n, int64_t k) {
   const int64_t capacity = 4 * k + 64;
   if (k >= kRadixFrom && capacity >= n) return sort_items(items, room, n);
   if (capacity < n) {
-    std::nth_element(items, items + k, items + capacity);
+    nth_item(items, k, capacity);
     int64_t kept = k;
     Item worst = items[k];
-    for (int64_t i = k; i < n; ++i) {
-      if (!(items[i] < worst)) continue;
-      std::swap(items[kept++], items[i]);
-      if (kept < capacity) continue;
-      std::nth_element(items, items + k, items + kept);
-      worst = items[k];
-      kept = k;
-    }
+    polled(n - k, [&](int64_t begin, int64_t end) {
+      for (int64_t i = k + begin; i < k + end; ++i) {
+        if (!(items[i] < worst)) continue;
+        std::swap(items[kept++], items[i]);
+        if (kept < capacity) continue;
+        nth_item(items, k, kept);
+        worst = items[k];
+        kept = k;
+      }
+    });
     n = kept;
   }
-  if (k < n) std::nth_element(items, items + k, items + n);
-  std::sort(items, items + k);
+  if (k < n) nth_item(items, k, n);
+  sort_in_pieces(items, room, k,
+                 [](Item* piece, Item*, int64_t m) { std::sort(piece, piece + m); });
 }
 
 }  // namespace
@@ -182,7 +260,7 @@ void select(const Tensor& x, int dim, Rank what, int64_t k, Tensor& values, Tens
     int64_t rank = k;
     if (what == Rank::median) rank = valid == n ? (n - 1) / 2 : valid;
     if (what == Rank::nan_median) rank = std::max<int64_t>(0, (valid - 1) / 2);
-    std::nth_element(items, items + rank, items + n);
+    nth_item(items, rank, n);
     w.put(line, items + rank);
   });
 }
@@ -194,7 +272,8 @@ void mode(const Tensor& x, int dim, Tensor& values, Tensor& ids) {
   each_line(x, dim, false, [&](int64_t line, auto* items, auto* room, int64_t valid) {
     sort_items(items, room, n);
     int64_t best = 0, longest = 0;
-    for (int64_t i = 0, begin = 0; i < n; ++i) {
+    Poll poll;
+    for (int64_t i = 0, begin = 0; i < n; ++i, poll(1)) {
       if (i >= valid || items[i].key() != items[begin].key()) begin = i;  // a nan equals nothing
       if (i - begin + 1 > longest) {
         longest = i - begin + 1;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/budget.h"
 #include "core/dtype.h"
 #include "cpu/convert.h"
 #include "cpu/lines.h"
@@ -80,8 +81,10 @@ int64_t make_items(DType d, const void* x, int64_t stride, int64_t n, bool desce
   [[gnu::uninitialized]] A block[kBlock];
   const typename Item::Key turn = descending ? ~typename Item::Key{0} : typename Item::Key{0};
   int64_t valid = 0;
+  Poll poll;
   for (int64_t i = 0; i < n; i += kBlock) {
     const int64_t m = std::min(kBlock, n - i);
+    poll(m);
     gather(d, static_cast<const char*>(x) + i * stride * static_cast<int64_t>(size_of(d)), stride,
            m, kKeyDType<A>, block);
     for (int64_t j = 0; j < m; ++j) {

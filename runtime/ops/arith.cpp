@@ -1,5 +1,6 @@
 #include "ops/arith.h"
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "ops/families.h"
 #include "ops/pointwise_kernels.h"
@@ -37,7 +38,8 @@ struct RoundedQuotient {
 
 void check_divisor(const Tensor& divisor, DType result) {
   if (is_float(result)) return;
-  for (int64_t i = 0; i < divisor.numel(); ++i)
+  Poll poll;
+  for (int64_t i = 0; i < divisor.numel(); ++i, poll(1))
     if (divisor.at(i) == 0) throw arg_error("an integer is divided by zero");
 }
 

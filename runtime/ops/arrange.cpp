@@ -1,5 +1,6 @@
 #include "ops/arrange.h"
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "cpu/movement.h"
 #include "ops/cast.h"
@@ -276,7 +277,8 @@ Tensor Pad::compose(const Args& a) {
     check_margin(m.after[d], n, d, a.mode);
     const Tensor ids = Tensor::empty({n + m.before[d] + m.after[d]}, DType::i64);
     const Core core = core_of(m, d, n, a.mode);
-    for (int64_t i = 0; i < ids.numel(); ++i)
+    Poll poll;
+    for (int64_t i = 0; i < ids.numel(); ++i, poll(1))
       ids.data_as<int64_t>()[i] =
           core.first + folded(i - m.before[d] - core.first, core.size, a.mode);
     y = index_select(y, d, to_device(ids, y.device()));

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "ops/convert.h"
 #include "ops/families.h"
@@ -36,7 +37,9 @@ template <class F>
 void generate(Tensor& y, F&& value) {
   char* p = static_cast<char*>(y.data());
   const size_t item = size_of(y.dtype());
-  for (int64_t i = 0; i < y.numel(); ++i, p += item) store_element(y.dtype(), p, value(i));
+  polled(y.numel(), [&](int64_t i, int64_t end) {
+    for (; i < end; ++i, p += item) store_element(y.dtype(), p, value(i));
+  });
 }
 
 }  // namespace
@@ -46,7 +49,13 @@ void fill(const Tensor& t, double value) {
   if (std::isnan(value)) refuse_lost_nan(Tensor::number(value), t.dtype());
   const bool zero_bits = !is_narrow(t.dtype()) || float_info(t.dtype()).has_zero;
   if (value == 0 && !std::signbit(value) && zero_bits && t.is_contiguous()) {
-    std::memset(t.data(), 0, static_cast<size_t>(t.nbytes()));
+    constexpr int64_t piece = int64_t{16} << 20;
+    polled(
+        t.nbytes(),
+        [&](int64_t begin, int64_t end) {
+          std::memset(static_cast<char*>(t.data()) + begin, 0, static_cast<size_t>(end - begin));
+        },
+        piece);
     return;
   }
   Tensor y = t;
@@ -170,7 +179,8 @@ void Arange::cpu(const Args& a, Tensor& y) {
     const uint64_t first = static_cast<uint64_t>(a.first.item_int());
     const uint64_t step = static_cast<uint64_t>(a.step ? a.step->item_int() : 1);
     char* p = static_cast<char*>(y.data());
-    for (int64_t i = 0; i < y.numel(); ++i, p += size_of(y.dtype()))
+    Poll poll;
+    for (int64_t i = 0; i < y.numel(); ++i, p += size_of(y.dtype()), poll(1))
       store_integer(y.dtype(), p, static_cast<int64_t>(first + static_cast<uint64_t>(i) * step));
     return;
   }
@@ -258,7 +268,8 @@ Meta triangle_meta(const A& a, Stretch (*part)(int64_t, int64_t, int64_t)) {
   if (a.rows < 0 || a.cols < 0)
     throw arg_error("sizes must not be negative, got {} and {}", a.rows, a.cols);
   int64_t n = 0;
-  for (int64_t i = 0; i < a.rows; ++i) {
+  Poll poll;
+  for (int64_t i = 0; i < a.rows; ++i, poll(1)) {
     const Stretch s = part(i, a.cols, a.offset);
     n += s.behind - s.first;
   }
@@ -269,9 +280,10 @@ template <class A>
 void triangle_ids(const A& a, Tensor& y, Stretch (*part)(int64_t, int64_t, int64_t)) {
   int64_t* row = y.data_as<int64_t>();
   int64_t* col = row + y.shape()[1];
-  for (int64_t i = 0; i < a.rows; ++i) {
+  Poll poll;
+  for (int64_t i = 0; i < a.rows; ++i, poll(1)) {
     const Stretch s = part(i, a.cols, a.offset);
-    for (int64_t j = s.first; j < s.behind; ++j) {
+    for (int64_t j = s.first; j < s.behind; ++j, poll(1)) {
       *row++ = i;
       *col++ = j;
     }

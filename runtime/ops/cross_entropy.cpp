@@ -1,5 +1,6 @@
 #include "ops/cross_entropy.h"
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "cpu/rows.h"
 #include "ops/arith.h"
@@ -191,7 +192,8 @@ struct Operands {
 double sum_of(const Tensor& losses) {
   double sum = 0;
   const bool wide = losses.dtype() == DType::f64;
-  for (int64_t i = 0; i < losses.numel(); ++i)
+  Poll poll;
+  for (int64_t i = 0; i < losses.numel(); ++i, poll(1))
     sum += wide ? losses.data_as<double>()[i] : static_cast<double>(losses.data_as<float>()[i]);
   return sum;
 }

@@ -1,5 +1,6 @@
 #include "ops/embedding.h"
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "cpu/rows.h"
 #include "ops/arith.h"
@@ -43,7 +44,9 @@ Tensor flat_ids(const Tensor& ids) { return reshape(cast(ids, DType::i64), {ids.
 void shorten(const Tensor& weight, const Tensor& ids, double max_norm, double p) {
   Tensor seen = Tensor::empty({weight.size(0)}, DType::boolean);
   fill(seen, 0);
-  for (int64_t i = 0; i < ids.numel(); ++i) seen.data_as<bool>()[ids.data_as<int64_t>()[i]] = true;
+  Poll poll;
+  for (int64_t i = 0; i < ids.numel(); ++i, poll(1))
+    seen.data_as<bool>()[ids.data_as<int64_t>()[i]] = true;
   const Tensor norms = call<VectorNorm>({.x = weight, .ord = p, .dims = {1}, .keepdim = true});
   const Tensor longer = call<LogicalAnd>(
       {.x = call<Gt>({.x = norms, .y = Tensor::number(max_norm)}), .y = unsqueeze(seen, 1)});
@@ -144,7 +147,8 @@ void check_offsets(const EmbeddingBag::Args& a) {
     throw shape_error("'offsets' must be [bags], got {}", to_string(offsets.shape())).of("offsets");
   if (offsets.is_meta()) return;
   int64_t before = 0;
-  for (int64_t i = 0; i < offsets.numel(); ++i) {
+  Poll poll;
+  for (int64_t i = 0; i < offsets.numel(); ++i, poll(1)) {
     const auto at = static_cast<int64_t>(offsets.at(i));
     if (at < before || at > a.ids.numel() || (i == 0 && at != 0))
       throw arg_error("'offsets' must rise from 0 to at most {}, got {} at {}", a.ids.numel(), at,

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "ops/cast.h"
 #include "ops/compare.h"
@@ -212,7 +213,8 @@ namespace {
 // Coordinates of n elements from -1 to 1, shaped to lie along one of the dims.
 Tensor coordinates(int64_t n, int dim, int dims, bool align, const Tensor& like) {
   std::vector<double> v;
-  for (int64_t i = 0; i < n; ++i) {
+  Poll poll;
+  for (int64_t i = 0; i < n; ++i, poll(1)) {
     const double k = static_cast<double>(i), m = static_cast<double>(n);
     v.push_back(align ? (n == 1 ? 0 : 2 * k / (m - 1) - 1) : (2 * k + 1) / m - 1);
   }

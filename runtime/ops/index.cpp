@@ -1,5 +1,6 @@
 #include "ops/index.h"
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "cpu/indexing.h"
 #include "cpu/movement.h"
@@ -249,7 +250,8 @@ Tensor OneHot::compose(const Args& a) {
     if (a.x.is_meta())
       throw fail(Kind::device, "E_NO_KERNEL", "needs 'classes': meta tensors have no largest id");
     if (a.x.numel() == 0) throw arg_error("needs 'classes' where there are no ids");
-    for (int64_t i = 0; i < a.x.numel(); ++i)
+    Poll poll;
+    for (int64_t i = 0; i < a.x.numel(); ++i, poll(1))
       classes = std::max(classes, static_cast<int64_t>(a.x.at(i)) + 1);
   }
   Shape shape = a.x.shape();

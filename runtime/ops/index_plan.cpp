@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "cpu/movement.h"
 #include "ops/cast.h"
@@ -41,15 +42,19 @@ Tensor checked_ids(const Tensor& given, int64_t n, int dim, bool negative_too) {
   const int64_t low = negative_too ? -n : 0, count = ids.numel();
   const int64_t* p = ids.data_as<int64_t>();
   bool good = true, negative = false;
-  for (int64_t i = 0; i < count; ++i) {
-    good &= p[i] >= low && p[i] < n;
-    negative |= p[i] < 0;
-  }
+  polled(count, [&](int64_t i, int64_t end) {
+    for (; i < end; ++i) {
+      good &= p[i] >= low && p[i] < n;
+      negative |= p[i] < 0;
+    }
+  });
   for (int64_t i = 0; !good && i < count; ++i)
     if (p[i] < low || p[i] >= n) refuse_id(p[i], i, once, n, dim);
   if (negative) {
     const Tensor turned = Tensor::empty(once, DType::i64);
-    for (int64_t i = 0; i < count; ++i) turned.data_as<int64_t>()[i] = p[i] < 0 ? p[i] + n : p[i];
+    polled(count, [&](int64_t i, int64_t end) {
+      for (; i < end; ++i) turned.data_as<int64_t>()[i] = p[i] < 0 ? p[i] + n : p[i];
+    });
     ids = turned;
   }
   Strides strides = ids.strides();
@@ -103,8 +108,11 @@ IndexPlan index_plan(const Tensor& x, const std::vector<Tensor>& indices, const 
   p.shapes = index_shapes(x, indices, dims);
   const IndexShapes& s = p.shapes;
   const int64_t count = checked_numel(s.ids);
-  p.place.assign(static_cast<size_t>(count), 0);
-  p.offset.assign(static_cast<size_t>(count), 0);
+  p.place = Tensor::empty({count}, DType::i64);
+  p.offset = Tensor::empty({count}, DType::i64);
+  int64_t *place = p.place.data_as<int64_t>(), *offset = p.offset.data_as<int64_t>();
+  cpu::clear(p.place);
+  cpu::clear(p.offset);
   int64_t places = 1;
   for (int k = 0; k < s.dims.size(); ++k) {
     const int d = static_cast<int>(s.dims[k]);
@@ -114,17 +122,18 @@ IndexPlan index_plan(const Tensor& x, const std::vector<Tensor>& indices, const 
     const Strides strides = broadcast_strides(ids.shape(), ids.strides(), s.ids);
     const int64_t* id = ids.data_as<int64_t>();
     cpu::Walk<1> walk(s.ids, {&strides});
-    for (size_t i = 0; i < p.place.size(); ++i, walk.next()) {
-      p.place[i] = p.place[i] * n + id[walk.offset[0]];
-      p.offset[i] += id[walk.offset[0]] * step;
+    Poll poll;
+    for (int64_t i = 0; i < count; ++i, walk.next(), poll(1)) {
+      place[i] = place[i] * n + id[walk.offset[0]];
+      offset[i] += id[walk.offset[0]] * step;
     }
     places *= n;
   }
   cpu::Rows& r = p.rows;
   r.count = count;
   r.places = places;
-  r.place = p.place.data();
-  r.offset = p.offset.data();
+  r.place = place;
+  r.offset = offset;
   r.outer = s.outer;
   r.inner = s.inner;
   for (const int64_t d : s.outer_dims) r.outer_steps.push_back(x.strides()[static_cast<int>(d)]);

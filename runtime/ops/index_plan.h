@@ -20,8 +20,8 @@ IndexShapes index_shapes(const Tensor& x, const std::vector<Tensor>& indices, co
 /// The same with every id checked and turned into a place.
 struct IndexPlan {
   IndexShapes shapes;
-  std::vector<int64_t> place, offset;
-  cpu::Rows rows;  // without strides of the values
+  Tensor place, offset;  // i64, one for each id
+  cpu::Rows rows;        // without strides of the values
 };
 IndexPlan index_plan(const Tensor& x, const std::vector<Tensor>& indices, const Axes& dims);
 /// Says how the values lie: in the result's shape, with any strides but one from id to id.

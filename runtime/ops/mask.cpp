@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "ops/arrange.h"
 #include "ops/cast.h"
@@ -65,7 +66,8 @@ Tensor LengthsToMask::compose(const Args& a) {
   if (!a.max) {
     if (a.lengths.is_meta())
       throw fail(Kind::device, "E_NO_KERNEL", "needs 'max': meta tensors have no largest length");
-    for (int64_t i = 0; i < a.lengths.numel(); ++i)
+    Poll poll;
+    for (int64_t i = 0; i < a.lengths.numel(); ++i, poll(1))
       max = std::max(max, static_cast<int64_t>(a.lengths.at(i)));
   }
   if (max < 0) throw arg_error("max must not be negative, got {}", max);

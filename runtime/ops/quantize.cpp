@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "cpu/stochastic.h"
 #include "ops/arrange.h"
@@ -114,7 +115,8 @@ Tensor raw_scales(const Quantize::Args& a, const Tensor& x, const Shape& shape, 
   cpu::block_amax(x.data_as<float>(), rows, n, block, s);
   const DType d = scale_dtype(a);
   const float most = largest(a.dtype);
-  for (int64_t i = 0; i < out.numel(); ++i) {
+  Poll poll;
+  for (int64_t i = 0; i < out.numel(); ++i, poll(1)) {
     if (d == DType::f8_e4m3)
       s[i] = s[i] / most / global;
     else

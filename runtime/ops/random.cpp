@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "cpu/random.h"
 #include "ops/cast.h"
@@ -238,7 +239,8 @@ namespace {
 
 void check_probabilities(const Tensor& p, const char* what) {
   const Tensor f = contiguous(cast(p, DType::f64));
-  for (int64_t i = 0; i < f.numel(); ++i) {
+  Poll poll;
+  for (int64_t i = 0; i < f.numel(); ++i, poll(1)) {
     const double v = f.data_as<double>()[i];
     if (!(v >= 0 && v <= 1)) throw arg_error("'{}' must be between 0 and 1, got {}", what, v);
   }
@@ -285,14 +287,19 @@ void Bernoulli::samples(SampleList& s) {
 
 namespace {
 
+constexpr int64_t kSearched = 16;  // elements that a binary search counts for
+
 // Draws ids by the inverse of the summed weights.
 void draw_again(const double* w, int64_t n, const double* u, int64_t count, int64_t* out) {
-  std::vector<double> sums(static_cast<size_t>(n));
-  std::partial_sum(w, w + n, sums.begin());
-  for (int64_t j = 0; j < count; ++j) {
+  std::vector<double> sums;
+  sums.reserve(static_cast<size_t>(n));
+  Poll poll;
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i, poll(1)) sums.push_back(sum += w[i]);
+  for (int64_t j = 0; j < count; ++j, poll(kSearched)) {
     const double at = u[j] * sums.back();
     int64_t id = std::upper_bound(sums.begin(), sums.end(), at) - sums.begin();
-    while (id >= n || w[id] == 0) --id;  // rounding at the very end
+    while (id >= n || w[id] == 0) --id, poll(1);  // rounding at the very end
     out[j] = id;
   }
 }
@@ -302,16 +309,22 @@ void draw_again(const double* w, int64_t n, const double* u, int64_t count, int6
 void draw_once(const double* w, int64_t n, const double* u, int64_t count, int64_t* out) {
   std::vector<std::pair<double, int64_t>> arrivals;
   arrivals.reserve(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i)
+  Poll poll;
+  for (int64_t i = 0; i < n; ++i, poll(1))
     if (w[i] > 0) arrivals.emplace_back(-std::log1p(-u[i]) / w[i], i);
-  std::partial_sort(arrivals.begin(), arrivals.begin() + count, arrivals.end());
-  for (int64_t j = 0; j < count; ++j) out[j] = arrivals[static_cast<size_t>(j)].second;
+  const auto sooner = [&](const auto& a, const auto& b) {
+    poll(1);
+    return a < b;
+  };
+  std::partial_sort(arrivals.begin(), arrivals.begin() + count, arrivals.end(), sooner);
+  for (int64_t j = 0; j < count; ++j, poll(1)) out[j] = arrivals[static_cast<size_t>(j)].second;
 }
 
 // Raises what is wrong with a row of weights.
 void check_weights(const double* w, int64_t n, int64_t row, int64_t wanted) {
   int64_t positive = 0;
-  for (int64_t i = 0; i < n; ++i) {
+  Poll poll;
+  for (int64_t i = 0; i < n; ++i, poll(1)) {
     if (!(w[i] >= 0) || std::isinf(w[i]))
       throw arg_error("weights must be finite and not negative, got {} in row {}", w[i], row + 1)
           .of("x");
@@ -342,7 +355,8 @@ void Multinomial::cpu(const Args& a, Tensor& y) {
   const int64_t numbers_a_row = a.replacement ? a.count : n;
   const Tensor u = Tensor::empty({rows, numbers_a_row}, DType::f64);
   cpu::uniform(DType::f64, u.data(), u.numel(), 0, 1, numbers(a.draw));
-  for (int64_t r = 0; r < rows; ++r) {
+  Poll poll;
+  for (int64_t r = 0; r < rows; ++r, poll(n + a.count)) {
     const double* row = w.data_as<double>() + r * n;
     check_weights(row, n, r, a.replacement ? 1 : a.count);
     const double* draws = u.data_as<double>() + r * numbers_a_row;

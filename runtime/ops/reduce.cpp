@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "cpu/reducers.h"
 #include "cpu/scan.h"
@@ -59,7 +60,8 @@ Tensor tie_share(const Tensor& x, const Tensor& y, const Axes& dims) {
 
 Tensor index_mask(int64_t n, Device device, bool (*holds)(int64_t row, int64_t column)) {
   const Tensor mask = Tensor::empty({n, n}, DType::boolean);
-  for (int64_t i = 0; i < n; ++i)
+  Poll poll;
+  for (int64_t i = 0; i < n; ++i, poll(n))
     for (int64_t j = 0; j < n; ++j) mask.data_as<bool>()[i * n + j] = holds(i, j);
   return device.is_meta() ? Tensor::empty({n, n}, DType::boolean, device) : to_device(mask, device);
 }

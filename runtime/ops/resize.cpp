@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "cpu/resample.h"
 #include "ops/cast.h"
@@ -90,7 +91,9 @@ cpu::Taps table(const A& a, int64_t in, int64_t out) {
     t.step = out > 1 ? (n - 1) / (m - 1) : 0;
   else
     t.step = a.scale == 0 ? n / m : 1 / a.scale;
-  for (int64_t p = 0; p < out; ++p) {
+  Poll poll;
+  for (int64_t p = 0; p < out; ++p, poll(1)) {
+    const auto taps = static_cast<int64_t>(t.taps.at.size());
     if (a.filter == Filter::nearest || a.filter == Filter::nearest_exact)
       t.add(t.nearest(p), 1);
     else if (a.antialias)
@@ -98,6 +101,7 @@ cpu::Taps table(const A& a, int64_t in, int64_t out) {
     else
       t.between(p);
     t.taps.first.push_back(static_cast<int64_t>(t.taps.at.size()));
+    poll(t.taps.first.back() - taps);
   }
   return std::move(t.taps);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "cpu/search.h"
 #include "ops/cast.h"
@@ -17,7 +18,9 @@ namespace {
 
 Tensor of_integers(const std::vector<int64_t>& v) {
   Tensor t = Tensor::empty({static_cast<int64_t>(v.size())}, DType::i64);
-  std::copy(v.begin(), v.end(), t.data_as<int64_t>());
+  polled(t.numel(), [&](int64_t begin, int64_t end) {
+    std::copy(v.data() + begin, v.data() + end, t.data_as<int64_t>() + begin);
+  });
   return t;
 }
 
@@ -91,7 +94,8 @@ void Bincount::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
   const Tensor x = contiguous(a.x);
   int64_t n = a.minlength;
-  for (int64_t i = 0; i < x.numel(); ++i) {
+  Poll poll;
+  for (int64_t i = 0; i < x.numel(); ++i, poll(1)) {
     const int64_t v = load_integer(
         x.dtype(), static_cast<char*>(x.data()) + i * static_cast<int64_t>(size_of(x.dtype())));
     if (v < 0) throw arg_error("'x' must not hold negative numbers, got {}", v).of("x");

@@ -1,5 +1,6 @@
 #include "ops/shape.h"
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "cpu/movement.h"
 #include "ops/arrange.h"
@@ -221,18 +222,28 @@ Tensor interleaved_ids(const Tensor& counts, int64_t n) {
   if (counts.rank() > 1 || (counts.numel() != n && counts.numel() != 1))
     throw shape_error("needs one count or {}, got shape {}", n, to_string(counts.shape()))
         .of("repeats");
-  std::vector<int64_t> each(static_cast<size_t>(n));
+  std::vector<int64_t> each;
+  each.reserve(static_cast<size_t>(n));
   int64_t total = 0;
-  for (int64_t i = 0; i < n; ++i) {
+  Poll poll;
+  for (int64_t i = 0; i < n; ++i, poll(1)) {
     const int64_t c = static_cast<int64_t>(counts.at(counts.numel() == 1 ? 0 : i));
     if (c < 0) throw arg_error("counts must not be negative, got {} at position {}", c, i + 1);
     if (c > kMaxBytes - total)
       throw shape_error("the counts add up to more than a tensor can hold, {}", kMaxBytes);
-    total += each[static_cast<size_t>(i)] = c;
+    each.push_back(c);
+    total += c;
   }
   const Tensor ids = Tensor::empty({total}, DType::i64);
   int64_t* p = ids.data_as<int64_t>();
-  for (int64_t i = 0; i < n; ++i) p = std::fill_n(p, each[static_cast<size_t>(i)], i);
+  for (int64_t i = 0; i < n; ++i, poll(1)) {
+    const int64_t c = each[static_cast<size_t>(i)];
+    polled(c, [&](int64_t begin, int64_t end) {
+      std::fill(p + begin, p + end, i);
+      poll(end - begin);
+    });
+    p += c;
+  }
   return to_device(ids, counts.device());
 }
 

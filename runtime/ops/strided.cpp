@@ -1,5 +1,6 @@
 #include "ops/strided.h"
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "cpu/movement.h"
 #include "cpu/pointwise.h"
@@ -43,7 +44,8 @@ void accumulate(const Tensor& dst, const View& v, const Tensor& src) {
   A* to = dst.data_as<A>() + v.offset;
   const A* from = src.data_as<A>();
   cpu::Walk<1> walk(v.shape, {&v.strides});
-  for (int64_t i = 0; i < src.numel(); ++i, walk.next()) to[walk.offset[0]] += from[i];
+  Poll poll;
+  for (int64_t i = 0; i < src.numel(); ++i, walk.next(), poll(1)) to[walk.offset[0]] += from[i];
 }
 
 Tensor region_of(const Tensor& y, const View& v) {
