@@ -71,7 +71,7 @@ TEST_CASE("a copy of a container has the same members, and grows with it") {
 TEST_CASE("members that are not there, names that are taken") {
   const nn::ModuleList<nn::Tanh> list{nn::Tanh()};
   CHECK(refused([&] { (void)list[1]; }).code == "E_INDEX");
-  CHECK(refused([&] { (void)list[1]; }).message == "ModuleList has no member 1");
+  CHECK(refused([&] { (void)list[1]; }).message == "ModuleList has no member '1'");
   nn::ModuleDict<nn::Tanh> dict{{"a", nn::Tanh()}};
   CHECK(dict.contains("a"));
   CHECK_FALSE(dict.contains("b"));

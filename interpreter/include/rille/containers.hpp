@@ -12,8 +12,10 @@
 
 namespace rille::RILLE_V1 {
 namespace detail {
-[[noreturn]] inline void no_member(const std::string& kind, const std::string& which) {
-  throw Error(ErrorKind::argument, "E_INDEX", kind + " has no member " + which);
+[[noreturn]] inline void no_member(std::string_view kind, std::string_view which) {
+  std::string text(kind);
+  text.append(" has no member '").append(which).append("'");
+  throw Error(ErrorKind::argument, "E_INDEX", text);
 }
 }  // namespace detail
 
@@ -77,7 +79,7 @@ class ModuleDict : public ModuleOf<ModuleDict<M>> {
   /// Throws E_INDEX where there is none.
   const M& operator[](std::string_view name) const {
     const M* found = find(name);
-    if (!found) detail::no_member("ModuleDict", "'" + std::string(name) + "'");
+    if (!found) detail::no_member("ModuleDict", name);
     return *found;
   }
   auto begin() const { return members_->cbegin(); }

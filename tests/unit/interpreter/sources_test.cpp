@@ -2,12 +2,14 @@
 
 #include "interpreter/lua/sources.h"
 
+#include <fmt/format.h>
+
 using rille::lua::Sources;
 
 TEST_CASE("sources: the latest are kept, within a bound") {
   Sources s;
   for (int i = 0; i < 20'000; ++i) {
-    s.keep("=" + std::to_string(i), std::string(10'000, 'x'));
+    s.keep(fmt::format("={}", i), std::string(10'000, 'x'));
     REQUIRE(s.bytes() <= Sources::kMost);
   }
   CHECK(s.bytes() > Sources::kMost / 2);
