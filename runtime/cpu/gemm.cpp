@@ -16,8 +16,9 @@ constexpr int64_t kSmall = 64 * 64 * 64;       // multiply-adds that need no blo
 constexpr int64_t kDirect = 192 * 192 * 192;   // the same, where B's rows can be read in place
 constexpr int64_t kSmallTiles = 32 * 32 * 32;  // less is not worth a call of oneDNN, about 2 us
 constexpr int64_t kFewRows = 24;               // rows of C for which packing B never pays
-constexpr int64_t kBatchWork = 1 << 19;        // multiply-adds worth a chunk of the batch
-constexpr int64_t kWideWork = 64 << 20;        // products that use all threads one after another
+constexpr int64_t kTurnedRows = 256;     // of C; with more, packing B is little beside the sums
+constexpr int64_t kBatchWork = 1 << 19;  // multiply-adds worth a chunk of the batch
+constexpr int64_t kWideWork = 64 << 20;  // products that use all threads one after another
 
 /// k == 0: nothing to sum.
 template <class S>
@@ -47,12 +48,18 @@ bool is_small(const Gemm& g) {
   return g.tb == Transpose::no && (work <= kDirect || g.m <= kFewRows);
 }
 
+bool is_turned(const Gemm& g) {
+  return g.ta == Transpose::no && g.tb == Transpose::yes && g.m <= kTurnedRows && g.n >= 2 * g.m;
+}
+
 template <class S>
 void product(const Product<S>& p) {
   const Gemm& g = p.g;
   if (g.k == 0) return empty_sum(p);
   if (g.m == 1 || g.n == 1) return gemv(p);
   if (is_small(g)) return gemm_small(p);
+  if constexpr (std::is_same_v<S, SumOf<S>>)
+    if (is_turned(g)) return gemm_turned(p);
   gemm_blocked(p);
 }
 

@@ -17,6 +17,7 @@ constexpr int64_t kStep = 256;    // cells of one pass: a panel of B (kStep x ti
 constexpr int64_t kDepth = 1024;  // cells of one packing
 constexpr int64_t kSide = 2048;   // rows and columns of a superblock: 8 MB of f32 each
 constexpr int64_t kTileRows = 120, kTileCols = 256;  // a task; its panels of A stay in L2
+constexpr int64_t kInPlaceCols = 512;                // of C, up to which A's rows are not packed
 constexpr int64_t kTaskWork = 1 << 20;  // multiply-adds worth a task of their own, about 8 us
 
 inline int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
@@ -45,6 +46,12 @@ struct Block {
   int64_t number(int64_t k) const { return (k0 + k) * CellOf<Cell>::numbers; }
   int64_t numbers(int64_t k, int64_t steps) const {
     return std::min(steps * CellOf<Cell>::numbers, p.g.k - number(k));
+  }
+
+  /// A's rows are read where they lie: they already are what a panel would hold. With many columns
+  /// packing is little beside the sums, and panels are kinder to the near cache.
+  bool a_in_place() const {
+    return std::is_same_v<S, Cell> && !p.turned_a() && p.g.n <= kInPlaceCols;
   }
 };
 
@@ -100,6 +107,7 @@ struct Pass {
   TileInput<Cell> in;  // b: the first panel
   TileOutput<T> out;
   int64_t rows, cols;
+  bool packed;  // A too
 
   template <class I>
   [[gnu::always_inline]] void run() const {
@@ -112,11 +120,22 @@ struct Pass {
       if (to.bias) to.bias += j;
       const int width = static_cast<int>(std::min<int64_t>(Shape::cols, cols - j));
       from.b_step = width > Shape::lanes ? Shape::cols : Shape::lanes;
-      if (width > Shape::lanes)
-        tile_column<Cell, I::bytes, Shape::rows, Shape::vectors, true>(from, to, rows, 0, width);
+      if (packed)
+        column<I, true>(from, to, width);
       else
-        tile_column<Cell, I::bytes, Shape::rows, 1, true>(from, to, rows, 0, width);
+        column<I, false>(from, to, width);
     }
+  }
+
+ private:
+  template <class I, bool Packed>
+  [[gnu::always_inline]] void column(const TileInput<Cell>& from, const TileOutput<T>& to,
+                                     int width) const {
+    using Shape = TileShape<I, T>;
+    if (width > Shape::lanes)
+      tile_column<Cell, I::bytes, Shape::rows, Shape::vectors, Packed>(from, to, rows, 0, width);
+    else
+      tile_column<Cell, I::bytes, Shape::rows, 1, Packed>(from, to, rows, 0, width);
   }
 };
 
@@ -139,7 +158,10 @@ void run_tile(const Block<S, Cell>& at, int64_t i, int64_t rows, int64_t j, int6
     Pass<Cell> pass{};
     pass.rows = rows, pass.cols = cols;
     pass.in.k = std::min(kStep, at.depth - k);
-    pass.in.a = at.a + k * at.rows + i * pass.in.k;
+    pass.packed = !at.a_in_place();
+    if constexpr (std::is_same_v<S, Cell>) pass.in.a = p.a + (at.row + i) * p.g.lda + at.number(k);
+    if (pass.packed) pass.in.a = at.a + k * at.rows + i * pass.in.k;
+    pass.in.a_row = p.g.lda, pass.in.a_step = 1;
     pass.in.b = at.b + k * at.padded_cols + j * pass.in.k;
     pass.out.c = at.sums + i * at.ld_sums + j;
     pass.out.ldc = at.ld_sums;
@@ -175,7 +197,8 @@ void run_block(const Block<S, Cell>& at, int64_t unit_rows, int64_t unit_cols) {
   // Equal shares of both: a panel of the one is not as much work as one of the other.
   const int64_t shares = serial ? 1 : 16;
   parallel_for(shares, 1, [&](int64_t begin, int64_t end) {
-    run_best(PackA<S, Cell>{at, panels_a * begin / shares, panels_a * end / shares});
+    if (!at.a_in_place())
+      run_best(PackA<S, Cell>{at, panels_a * begin / shares, panels_a * end / shares});
     run_best(PackB<S, Cell>{at, panels_b * begin / shares, panels_b * end / shares});
   });
   parallel_for(count, serial ? count : 1, [&](int64_t begin, int64_t end) {
@@ -204,7 +227,8 @@ void gemm_of_cells(const Product<S>& p) {
   const Gemm& g = p.g;
   const int64_t rows = even_piece(g.m, kSide, unit_rows), cols = even_piece(g.n, kSide, unit_cols);
   const int64_t cells = (g.k + CellOf<Cell>::numbers - 1) / CellOf<Cell>::numbers;
-  const int64_t depth = even_piece(cells, kDepth, kStep);
+  // A turned A is packed a step's rows at a time, which writes all of its panels at once.
+  const int64_t depth = even_piece(cells, p.turned_a() ? kStep : kDepth, kStep);
   const int64_t depth_now = std::min(depth, cells);
   Cell* a = workspace<Cell>(Purpose::gemm_a, std::min(rows, g.m) * depth_now);
   Cell* b = workspace<Cell>(Purpose::gemm_b, round_up(std::min(cols, g.n), lanes) * depth_now);

@@ -1,4 +1,4 @@
-// The three ways to compute one product (batch 1, m, n, k > 0), by shape; gemm.cpp chooses. S is
+// The four ways to compute one product (batch 1, m, n, k > 0), by shape; gemm.cpp chooses. S is
 // what the matrices hold: double, float, bf16, f16 or uint64_t. Instantiated in gemm_float.cpp,
 // gemm_double.cpp, gemm_half.cpp and gemm_int.cpp.
 #pragma once
@@ -27,6 +27,9 @@ struct Product {
 /// Packed panels, blocked for the caches, tiles of C shared among the threads.
 template <class S>
 void gemm_blocked(const Product<S>& p);
+/// The same for few rows by a transposed B, which is not packed. Not for 16-bit floats.
+template <class S>
+void gemm_turned(const Product<S>& p);
 /// Hardly any packing: for products that fit the near caches, and for few rows.
 template <class S>
 void gemm_small(const Product<S>& p);

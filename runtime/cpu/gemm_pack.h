@@ -50,6 +50,12 @@ template <class T, class S>
       load_as<S>(v, src + h);
       store_to(dst + h, v);
     }
+    if (h + 2 <= height) {
+      Vec<T, 2 * sizeof(T)> v;
+      load_as<S>(v, src + h);
+      store_to(dst + h, v);
+      h += 2;
+    }
     for (; h < height; ++h) dst[h] = static_cast<T>(src[h]);
   }
 }

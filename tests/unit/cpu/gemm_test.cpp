@@ -189,12 +189,16 @@ TEST_CASE("gemm: more than one block in each direction", "[cpu][gemm]") {
     check_any(dtype, {.m = 131, .n = 70, .k = 2300, .beta = 0.5}, 3, true, gemm_builtin);
     check_any(dtype, {.m = 2100, .n = 40, .k = 260, .ta = yes}, 0, false, gemm_builtin);
     check_any(dtype, {.m = 33, .n = 2090, .k = 300, .tb = yes}, 0, true, gemm_builtin);
+    check_any(dtype, {.m = 259, .n = 530, .k = 1030, .tb = yes}, 0, true, gemm_builtin);
   }
   check_any(DType::f32, {.m = 131, .n = 70, .k = 2300, .beta = 0.5}, 3, true, gemm);
   // read in place, cut into columns or rows
   const Gemm wide{.m = 20, .n = 2017, .k = 100, .alpha = 0.7, .beta = 0.3};
   check_any(DType::f32, wide, 0, true, gemm_builtin);
   check_any(DType::f64, {.m = 997, .n = 65, .k = 90, .ta = yes}, 0, true, gemm_builtin);
+  const Gemm turned{.m = 35, .n = 1103, .k = 290, .tb = yes, .alpha = 0.7, .beta = 0.3};
+  check_any(DType::f32, turned, 3, true, gemm_builtin);
+  check_any(DType::f64, turned, 0, true, gemm_builtin);
 }
 
 TEST_CASE("gemm: long vectors", "[cpu][gemm]") {
