@@ -112,10 +112,11 @@ void state_scales(Call& c) {
   if (const Tensor t = optim::fresh_scales(c.integer(1, "n"), dtype_at(c, 2))) c.give(t);
 }
 
-// native.clip_norm(params, max, p, like_torch) -> norm, warning or nil
+// native.clip_norm(params, max, p, like_torch, strict) -> norm, warning or nil
 void clip_norm(Call& c) {
   try {
-    const optim::ToClip it = optim::gradients_to_clip("clip_grad_norm_", c.tensors(1, "params"));
+    const optim::ToClip it =
+        optim::gradients_to_clip("clip_grad_norm_", c.tensors(1, "params"), c.boolean(5, "strict"));
     c.give(optim::clip_norm(it.gradients, c.number(2, "max"), c.number(3, "p"),
                             c.boolean(4, "like_torch")));
     if (!it.warning.empty()) c.give(it.warning);
@@ -125,13 +126,19 @@ void clip_norm(Call& c) {
   }
 }
 
-// native.gradients_to_clip(params) -> list, warning or nil
+// native.gradients_to_clip(params, strict) -> list, warning or nil
 void gradients_to_clip(Call& c) {
-  optim::ToClip it = optim::gradients_to_clip("clip_grad_value_", c.tensors(1, "params"));
-  Table list;
-  for (Tensor& g : it.gradients) list.list.emplace_back(std::move(g));
-  c.give(std::move(list));
-  if (!it.warning.empty()) c.give(it.warning);
+  try {
+    optim::ToClip it = optim::gradients_to_clip("clip_grad_value_", c.tensors(1, "params"),
+                                                c.boolean(2, "strict"));
+    Table list;
+    for (Tensor& g : it.gradients) list.list.emplace_back(std::move(g));
+    c.give(std::move(list));
+    if (!it.warning.empty()) c.give(it.warning);
+  } catch (Error& e) {
+    e.op("clip_grad_value_");
+    throw;
+  }
 }
 
 // native.lowered_to_f16() -> how often autocast did that so far

@@ -62,24 +62,28 @@ std::string place(const Site& at) {
   return at.source ? fmt::format("{}:{}: ", at.source, at.line) : std::string();
 }
 
-std::string scaled_warning(const char* op, const Site& scaled) {
+std::string still_scaled(const Site& scaled) {
   const std::string since =
       scaled.source ? fmt::format(" at {}:{}", scaled.source, scaled.line) : std::string();
   return fmt::format(
-      "W_CLIP_SCALED: {}{}: these gradients are of a loss that was scaled{}; "
-      "scaler:unscale_(optimizer) comes before clipping",
-      place(Context::current().site()), op, since);
+      "these gradients are of a loss that was scaled{}; scaler:unscale_(optimizer) comes before "
+      "clipping",
+      since);
 }
 
 }  // namespace
 
-ToClip gradients_to_clip(const char* op, std::span<const Tensor> params) {
+ToClip gradients_to_clip(const char* op, std::span<const Tensor> params, bool strict) {
   ToClip out;
   for (const Tensor& p : params) {
     Tensor g = autograd::grad_of(p);
     if (!g) continue;
-    if (const auto scaled = autograd::scaled_at(g); scaled && out.warning.empty())
-      out.warning = scaled_warning(op, *scaled);
+    if (const auto scaled = autograd::scaled_at(g); scaled && out.warning.empty()) {
+      const std::string text = still_scaled(*scaled);
+      if (strict) throw fail(Kind::state, "E_STATE", "{}", text);
+      out.warning =
+          fmt::format("W_CLIP_SCALED: {}{}: {}", place(Context::current().site()), op, text);
+    }
     out.gradients.push_back(std::move(g));
   }
   return out;

@@ -23,6 +23,44 @@ local keys = {
 local is_key = {}
 for _, key in ipairs(keys) do is_key[key] = true end
 
+local function one_of(list, value)
+  for _, each in ipairs(list) do
+    if each == value then return true end
+  end
+  return false
+end
+
+-- A declaration that no flag could keep to is its author's mistake, told where it stands.
+local function check_declared(op, entry)
+  local of_number = entry.type == "number" or entry.type == "integer"
+  for _, bound in ipairs { "min", "max" } do
+    local value = entry[bound]
+    if value ~= nil and not of_number then
+      fail.argument(op, "'%s' is for numbers, and '%s' is a %s", bound, entry.name,
+        types[entry.type])
+    end
+    if value ~= nil and type(value) ~= "number" then
+      fail.type(op, bound .. " of " .. entry.name, "a number", value)
+    end
+  end
+  if entry.choices ~= nil and (type(entry.choices) ~= "table" or #entry.choices == 0) then
+    fail.argument(op, "'choices' of '%s' must be a list", entry.name)
+  end
+  local default = entry.default
+  if default == nil then return end
+  if entry.choices and not one_of(entry.choices, default) then
+    fail.argument(op, "the default of '%s', %s, is none of its choices", entry.name,
+      tostring(default))
+  end
+  if not of_number then return end
+  if type(default) ~= "number" then
+    fail.type(op, "default of " .. entry.name, "a number", default)
+  end
+  if entry.min and default < entry.min or entry.max and default > entry.max then
+    fail.argument(op, "the default of '%s', %s, is not within its bounds", entry.name, default)
+  end
+end
+
 local function entry_of(op, name, given)
   local entry = { name = name }
   if type(given) ~= "table" or #given > 0 then
@@ -41,6 +79,7 @@ local function entry_of(op, name, given)
   if not types[entry.type] then
     fail.argument(op, "'%s' has the unknown type '%s'", name, tostring(entry.type))
   end
+  check_declared(op, entry)
   return entry
 end
 
@@ -73,6 +112,7 @@ readers.path = readers.string
 function readers.number(entry, text)
   local value = tonumber(text)
   if not value then wrong(entry, "a number", text) end
+  if math.abs(value) == math.huge then wrong(entry, "a number that f64 holds", text) end
   return value + 0.0
 end
 
@@ -99,9 +139,7 @@ end
 function flags.read(entry, text)
   local value = readers[entry.type](entry, text)
   if entry.choices then
-    for _, choice in ipairs(entry.choices) do
-      if choice == value then return value end
-    end
+    if one_of(entry.choices, value) then return value end
     local names = {}
     for i, choice in ipairs(entry.choices) do names[i] = tostring(choice) end
     wrong(entry, "one of " .. table.concat(names, ", "), text)

@@ -104,17 +104,25 @@ end
 
 local chosen
 
--- rille.strict(false) allows new globals inside functions, rille.strict(true) makes them errors.
-function settings.strict(on)
-  chosen = on == nil or on
+local function guard_globals(on)
   local meta = getmetatable(_G)
   if meta ~= nil and meta ~= guard then return end -- a script's own
-  setmetatable(_G, chosen and guard or nil)
+  setmetatable(_G, on and guard or nil)
 end
+
+-- rille.strict(false) allows new globals inside functions; rille.strict(true) makes errors of them,
+-- and of clipping gradients that are still scaled.
+function settings.strict(on)
+  chosen = on == nil or on
+  guard_globals(chosen)
+end
+
+-- Did the script ask for it?
+function settings.is_strict() return chosen == true end
 
 -- Recipes are strict unless they said otherwise, or the globals are those of a host.
 function settings.strict_by_default()
-  if chosen == nil and not host.is_stock then settings.strict(true) end
+  if chosen == nil and not host.is_stock then guard_globals(true) end
 end
 
 return settings

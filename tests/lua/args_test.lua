@@ -67,3 +67,18 @@ t.test("an unknown key of a declaration is an error", function()
   t.error_like(function() rille.args({ x = { defualt = 1 } }, {}) end,
     { message = "did you mean 'default'" })
 end)
+
+t.test("a declaration that no flag could keep to is an error", function()
+  local function declare(entry) return function() rille.args({ x = entry }, {}) end end
+  t.error_like(declare { default = 5, max = 1 }, { message = "5, is not within its bounds" })
+  t.error_like(declare { default = "c", choices = { "a", "b" } },
+    { message = "c, is none of its choices" })
+  t.error_like(declare { default = "c", choices = {} }, { message = "must be a list" })
+  t.error_like(declare { default = "c", min = 1 }, { message = "'min' is for numbers" })
+  t.error_like(declare { type = "number", default = "c" },
+    { message = "'default of x' must be a number" })
+end)
+
+t.test("a number beyond f64 is refused", function()
+  t.error_like(function() parse { "--lr", "1e999" } end, { message = "a number that f64 holds" })
+end)

@@ -7,6 +7,7 @@ local read_only = require "rille.read_only"
 local scope = require "rille.scope".scope
 local read_options = require "rille.options"
 local list_of = require "rille.nn.parameter_list"
+local settings = require "rille.settings"
 local warn_once = require "rille.warn_once"
 
 local utils = {}
@@ -20,13 +21,14 @@ local bound = { type = "number", min = 0 }
 
 -- Scales all gradients by min(1, max / (norm + 1e-6)) and returns the norm of before, a tensor. A
 -- norm that is not finite leaves the gradients as they are. Those of a scaled loss have to be
--- unscaled before: a warning tells of ones that are not.
+-- unscaled before: a warning tells of ones that are not, after rille.strict(true) an error.
 --: params: rille.Tensor|rille.Tensor[], max: number -> rille.Tensor
 function utils.clip_grad_norm_(params, max, options)
   options = read_options("clip_grad_norm_", options, clip_options)
   check("clip_grad_norm_", "max", max, bound)
   params = list_of("clip_grad_norm_", params)
-  local norm, warning = native.clip_norm(params, max, options.p, options.compat == "torch")
+  local norm, warning = native.clip_norm(params, max, options.p, options.compat == "torch",
+    settings.is_strict())
   warn_once(warning)
   if options.error_if_nonfinite and not norm:isfinite():item() then
     fail.state("clip_grad_norm_", "the norm of the gradients is %s", tostring(norm:item()))
@@ -40,7 +42,8 @@ function utils.clip_grad_value_(params, max)
   check("clip_grad_value_", "max", max, bound)
   local _ <close> = rille.no_grad()
   local _ <close> = scope() -- what looks at a gradient holds its memory, zero_grad or not
-  local grads, warning = native.gradients_to_clip(list_of("clip_grad_value_", params))
+  local grads, warning = native.gradients_to_clip(list_of("clip_grad_value_", params),
+    settings.is_strict())
   warn_once(warning)
   for _, grad in ipairs(grads) do grad:clamp_(-max, max) end
 end

@@ -7,7 +7,8 @@ local Pack = {}
 Pack.__index = Pack
 
 local function open_pack(path)
-    local file = assert(io.open(path .. "/cases.lua"))
+    local file, why = io.open(path .. "/cases.lua")
+    if not file then error("this is no pack of cases: " .. why, 0) end
     local text = file:read("a")
     file:close()
     local reach = { setmetatable = setmetatable, math = math }
