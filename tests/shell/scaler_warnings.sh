@@ -28,7 +28,7 @@ said_is "rille: warning: W_CLIP_SCALED: clip.lua:8: clip_grad_norm_: $are before
 rille: warning: W_CLIP_SCALED: clip.lua:9: clip_grad_value_: $are before clipping"
 for op in clip_grad_norm_ clip_grad_value_; do
   { echo 'require "rille".strict(true)'; grep -v -e "$op" clip.lua; } >strict.lua
-  says 1 "^error: strict.lua:9: clip_grad_.*: these gradients are .* scaled at strict.lua:7" \
+  says 1 "^strict.lua:9: clip_grad_.*: these gradients are .* scaled at strict.lua:7" \
     "$RILLE" run strict.lua
 done
 says 0 '' "$RILLE" run clip.lua unscaled
