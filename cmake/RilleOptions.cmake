@@ -49,6 +49,7 @@ endif()
 # The resolvers that target_clones emits run before TSan is up and crash; libgomp's joins are not
 # instrumented and look like races. So the thread sanitizer sees plain loops and a serial pool.
 if(RILLE_SANITIZE MATCHES "thread")
+  target_link_options(rille_options INTERFACE -Wl,-u,__longjmp_chk) # interpreter/lua/longjmp.cpp
   target_compile_definitions(rille_options INTERFACE RILLE_NO_CLONES=1 RILLE_SERIAL=1)
 elseif(NOT RILLE_CLONES)
   target_compile_definitions(rille_options INTERFACE RILLE_NO_CLONES=1)
