@@ -74,6 +74,10 @@ TEST_CASE("two thousand interpreters leave no memory behind", "[many][slow]") {
 }
 #else
 TEST_CASE("interpreters are opened and closed", "[many]") { CHECK_NOTHROW(growth(5, 40)); }
+
+TEST_CASE("two thousand interpreters are opened and closed", "[many][slow]") {
+  CHECK_NOTHROW(growth(5, 2000));
+}
 #endif
 
 TEST_CASE("an interpreter closes while its workers load", "[many]") {
