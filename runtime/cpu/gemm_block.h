@@ -227,8 +227,7 @@ void gemm_of_cells(const Product<S>& p) {
   const Gemm& g = p.g;
   const int64_t rows = even_piece(g.m, kSide, unit_rows), cols = even_piece(g.n, kSide, unit_cols);
   const int64_t cells = (g.k + CellOf<Cell>::numbers - 1) / CellOf<Cell>::numbers;
-  // A turned A is packed a step's rows at a time, which writes all of its panels at once.
-  const int64_t depth = even_piece(cells, p.turned_a() ? kStep : kDepth, kStep);
+  const int64_t depth = even_piece(cells, kDepth, kStep);
   const int64_t depth_now = std::min(depth, cells);
   Cell* a = workspace<Cell>(Purpose::gemm_a, std::min(rows, g.m) * depth_now);
   Cell* b = workspace<Cell>(Purpose::gemm_b, round_up(std::min(cols, g.n), lanes) * depth_now);
