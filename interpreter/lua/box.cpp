@@ -7,14 +7,16 @@
 namespace rille::lua {
 namespace {
 
-// What a box holds besides values: a tensor's shape and the like, which Lua's heap knows nothing
-// of.
-constexpr int64_t kBoxed = 256;
+// (For strings and tables lua_touserdata gives null, for light userdata lua_rawlen gives 0.)
+
+// Of the metatable of tensors: four times what it holds, so that few names share a place. Lua looks
+// one up for every operator.
+constexpr int kRoom = 128;
 
 // The box that an event is about: null where it is none, or finalized already.
 Box* box_of_event(lua_State* L) {
-  if (lua_type(L, 1) != LUA_TUSERDATA || lua_rawlen(L, 1) < sizeof(Box)) return nullptr;
   Box* b = static_cast<Box*>(lua_touserdata(L, 1));
+  if (!b || lua_rawlen(L, 1) < sizeof(Box)) return nullptr;
   const bool ours =
       b->tag == Box::tag_of(BoxKind::tensor) || b->tag == Box::tag_of(BoxKind::object);
   return ours && b->slot != Owned::kNone ? b : nullptr;
@@ -28,7 +30,7 @@ int finalize(lua_State* L) {
   if (!b) return 0;
   Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(1)));
   in.owned.drop(std::exchange(b->slot, Owned::kNone));
-  if (in.budget) in.budget->give(kBoxed);
+  if (in.budget) in.budget->give(Owned::kBytes);
   return 0;
 }
 
@@ -54,7 +56,7 @@ const Box* as_box(lua_State* L, int i, const Interpreter& in, BoxKind kind) {
 
 // What a live box holds. The interpreter's list knows the address of each box, and a box leaves the
 // list before Lua frees it, so what a foreign userdata of that size says of itself is never
-// believed. (For strings and tables the address is null, for light userdata the length is 0.)
+// believed.
 void* held(lua_State* L, int i, const Interpreter& in, BoxKind kind) {
   const Box* b = static_cast<const Box*>(lua_touserdata(L, i));
   if (!b || lua_rawlen(L, i) < sizeof(Box)) return nullptr;
@@ -74,18 +76,19 @@ Box* finish_box(lua_State* L, Interpreter& in, Box* b) {
   b->slot = in.owned.take(b);
   if (b->slot == Owned::kNone) luaL_error(L, "not enough memory");
   in.owned.note(b->slot, L);
-  if (in.budget) in.budget->add(kBoxed);
+  if (in.budget) in.budget->add(Owned::kBytes);
   return b;
 }
 
-void finish_metatable(lua_State* L, Interpreter& in) {
-  constexpr std::pair<const char*, lua_CFunction> events[] = {{"__gc", finalize},
-                                                              {"__close", close}};
-  for (const auto& [event, function] : events) {
-    lua_pushlightuserdata(L, &in);
-    lua_pushcclosure(L, function, 1);
-    lua_setfield(L, -2, event);
-  }
+void set_event(lua_State* L, Interpreter& in, const char* event, lua_CFunction function) {
+  lua_pushlightuserdata(L, &in);
+  lua_pushcclosure(L, function, 1);
+  lua_setfield(L, -2, event);
+}
+
+void finish_metatable(lua_State* L, Interpreter& in, BoxKind kind) {
+  if (kind == BoxKind::object || !in.owns_heap) set_event(L, in, "__gc", finalize);
+  set_event(L, in, "__close", close);
   lua_pushboolean(L, 0);
   lua_setfield(L, -2, "__metatable");
 }
@@ -140,10 +143,10 @@ bool is_tensor_box(lua_State* L, int i, const Interpreter& in) {
 }
 
 void make_tensor_metatable(lua_State* L, Interpreter& in) {
-  lua_newtable(L);
+  lua_createtable(L, 0, kRoom);
   lua_pushliteral(L, "rille.Tensor");
   lua_setfield(L, -2, "__name");
-  finish_metatable(L, in);
+  finish_metatable(L, in, BoxKind::tensor);
   in.tensor_metatable = lua_topointer(L, -1);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &in.tensor_metatable);
@@ -155,7 +158,7 @@ void make_object_metatable(lua_State* L, Interpreter& in, std::string_view type)
   lua_newtable(L);
   lua_pushlstring(L, type.data(), type.size());
   lua_setfield(L, -2, "__name");
-  finish_metatable(L, in);
+  finish_metatable(L, in, BoxKind::object);
   in.object_metatables.insert(lua_topointer(L, -1));
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, key.get());

@@ -25,7 +25,7 @@ void prepare_error(lua_State* L, Interpreter& in, const Blame& blame) noexcept;
 template <class Work>
 bool guarded(lua_State* L, Interpreter& in, const Blame& blame, Work&& work) noexcept {
   if (in.stress.collect) [[unlikely]]
-    collect(L);
+    collect(L, in);
   const Entered entered(in, L);
   const Spending spending(in.budget.get());
   try {

@@ -8,6 +8,7 @@
 #include <new>
 #include <string_view>
 
+#include "interpreter/lua/box.h"
 #include "interpreter/lua/printable.h"
 
 namespace rille::lua {
@@ -49,11 +50,23 @@ void* resize(SmallBlocks& small, void* block, size_t old_size, size_t size) {
   return moved;
 }
 
+// A userdata lies at the end of its block. What another object has there may look like a box, but
+// the list knows of none at that address.
+void bury_box(Owned& owned, const void* block, size_t size) {
+  if (size < sizeof(Box)) return;
+  const char* at = static_cast<const char*>(block) + size - sizeof(Box);
+  Box box;
+  std::memcpy(&box, at, sizeof box);
+  if (box.tag == Box::tag_of(BoxKind::tensor)) owned.bury(box.slot, at);
+}
+
 // Without a block, old_size is what kind of object it will be.
 void* allocate(void* interpreter, void* block, size_t old_size, size_t size) {
   Interpreter& in = *static_cast<Interpreter*>(interpreter);
   if (size == 0) {
-    if (block) release(in.small_blocks, block, old_size);
+    if (!block) return nullptr;
+    bury_box(in.owned, block, old_size);
+    release(in.small_blocks, block, old_size);
     return nullptr;
   }
   if ((!block || size > old_size) && fails(in.stress)) return nullptr;
@@ -117,6 +130,7 @@ void SmallBlocks::refill(Free*& list, size_t size) noexcept {
 lua_State* new_state(Interpreter& in) {
   lua_State* L = lua_newstate(in.budget ? allocate_counted : allocate, &in);
   if (!L) return nullptr;
+  in.owns_heap = true;
   lua_atpanic(L, panic);
   lua_setwarnf(L, warn, &in);
   return L;

@@ -56,21 +56,26 @@ struct Stress {
 /// memory.
 class Pending {
  public:
-  size_t size() const { return list_ ? list_->size() : 0; }
+  size_t size() const { return size_; }
   Value& operator[](size_t i) { return (*list_)[i]; }
   template <class T>
   void push_back(T&& value) {
     if (!list_) [[unlikely]]
       list_ = std::make_unique<std::deque<Value>>();
     list_->emplace_back(std::forward<T>(value));
+    ++size_;
   }
   /// Drops what was added since there were `size`.
   void resize(size_t size) {
-    while (list_ && list_->size() > size) list_->pop_back();
+    for (; size_ > size; --size_) list_->pop_back();
   }
-  void clear() { list_.reset(); }
+  void clear() {
+    list_.reset();
+    size_ = 0;
+  }
 
  private:
+  size_t size_ = 0;  // asked at every call, and a deque has to compute it
   std::unique_ptr<std::deque<Value>> list_;
 };
 
@@ -88,6 +93,7 @@ struct Interpreter {
   std::FILE* out = stdout;  // what print writes to
   std::FILE* log = stderr;  // warnings
   bool hosted = false;      // the process is a host's: its signals and terminal are its own
+  bool owns_heap = false;   // Lua's heap is ours (lua/heap.h)
 
   // On their way from C++ to Lua. They live here, not on the C stack, so that an error of Lua's
   // allocator while they are pushed leaks nothing.
@@ -122,6 +128,8 @@ struct Interpreter {
 /// Lets Lua's collector follow the tensors. Called at the door, before a call reads its arguments:
 /// it may run finalizers.
 inline void pace_collector(lua_State* L, Interpreter& in) {
+  if (in.owned.any_buried()) [[unlikely]]
+    free_buried(in);
   if (++in.pace.calls >= Pace::kCalls || in.context.allocated_since_collect >= in.pace.quantum)
       [[unlikely]]
     step_collector(L, in);

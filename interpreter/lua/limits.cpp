@@ -79,7 +79,7 @@ void check_budget(lua_State* L, Interpreter& in) {
   }
   if (nearly_full(in) || budget.too_much()) step_collector(L, in);
   if (!budget.too_much()) return;
-  collect(L);
+  collect(L, in);
   if (budget.too_much()) budget.raise_out_of_memory(0);
 }
 
@@ -117,6 +117,7 @@ LimitedRun::LimitedRun(Interpreter& in)
 LimitedRun::~LimitedRun() {
   --in_.runs;
   if (!outermost_) return;
+  free_buried(in_);  // what its last collections found
   bool early = false;
   if (in_.budget) {
     early = in_.budget->is_over();

@@ -252,6 +252,7 @@ size_t close_state(Interpreter& in) {
   in.L = nullptr;
   in.running = nullptr;
   in.context.saved_hooks.clear();
+  free_buried(in);
   const size_t lost = in.owned.release_all();
   forget_casts();  // of a scope that a coroutine never left
   in.results.clear();

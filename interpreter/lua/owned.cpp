@@ -66,6 +66,17 @@ void Owned::drop(uint32_t slot) noexcept {
   if (was.impl) release(was.kind, was.impl);
 }
 
+// What is freed may itself call Lua, and come here again.
+size_t Owned::drop_buried() noexcept {
+  size_t dropped = 0;
+  for (; buried_ != kNone; ++dropped) {
+    const uint32_t slot = buried_;
+    buried_ = slots_[slot].next;
+    drop(slot);
+  }
+  return dropped;
+}
+
 void Owned::remember(uint32_t slot, const void* thread) noexcept {
   try {
     made_.push_back({slot, slots_[slot].serial, thread});

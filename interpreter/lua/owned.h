@@ -1,9 +1,14 @@
 // What the boxes of one interpreter own, kept outside of Lua: Lua can lose a finalizer (it runs out
 // of C levels or memory while calling it), and then this list still frees what the box held when
 // the interpreter closes. A box has a slot from when it is made; put and give raise nothing.
+//
+// Boxes of tensors have no finalizer where Lua's heap is ours: to call one costs more than to make
+// the tensor, and what has one lives for a collection longer. That a box is gone shows when the
+// heap is given its memory back (lua/heap.cpp); what it owned is freed at the next call (ADR 0025).
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/tensor.h"
@@ -15,6 +20,9 @@ enum class BoxKind : uint16_t { tensor = 1, object = 2 };
 class Owned {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
+  // What a slot and what it holds take besides values: a tensor's shape and the like, which Lua's
+  // heap knows nothing of.
+  static constexpr int64_t kBytes = 256;
 
   /// A free slot for the box at that address, or kNone where memory for one more can't be had.
   uint32_t take(const void* box) noexcept;
@@ -45,6 +53,16 @@ class Owned {
   }
   /// Frees what the slot holds, and the slot.
   void drop(uint32_t slot) noexcept;
+  /// For a box that Lua frees, which nothing may be done in the midst of: its slot is dropped by
+  /// drop_buried. Does nothing where the slot is not that box's.
+  void bury(uint32_t slot, const void* box) noexcept {
+    if (slot >= slots_.size() || slots_[slot].box != box) return;
+    slots_[slot].box = nullptr;
+    slots_[slot].next = std::exchange(buried_, slot);
+  }
+  bool any_buried() const noexcept { return buried_ != kNone; }
+  /// Gives how many slots that were.
+  size_t drop_buried() noexcept;
   // Scopes (rille.scope): tensors of one coroutine (`thread`, compared and never used) that were
   // made since a scope began are freed at its end, unless they are kept or want gradients.
 
@@ -82,7 +100,7 @@ class Owned {
   struct Slot {
     void* impl;
     const void* box;
-    uint32_t next;  // in the list of free ones
+    uint32_t next;  // in the list of free ones, or of buried ones
     BoxKind kind;
     bool kept = false;
     bool closed_by_scope = false;
@@ -98,7 +116,7 @@ class Owned {
   void remember(uint32_t slot, const void* thread) noexcept;
 
   std::vector<Slot> slots_;
-  uint32_t free_ = kNone;
+  uint32_t free_ = kNone, buried_ = kNone;
   std::vector<Made> made_;
   int scopes_ = 0;
 };

@@ -63,25 +63,35 @@ class Collecting {
   void young() {
     const int steps = pace_.incremental ? 1 + lua_gc(L_, LUA_GCCOUNT) / 2048 : 1;
     for (int i = 0; i < steps; ++i) lua_gc(L_, LUA_GCSTEP, 0);
+    free_buried(in_);
   }
   void full() {
     lua_gc(L_, LUA_GCCOLLECT);
+    free_buried(in_);
     pace_.since_full = 0;
     pace_.base = live(in_);
   }
 
  private:
   lua_State* L_;
-  const Interpreter& in_;
+  Interpreter& in_;
   Pace& pace_;
 };
 
 }  // namespace
 
-void collect(lua_State* L) { lua_gc(L, LUA_GCCOLLECT); }
+void collect(lua_State* L, Interpreter& in) {
+  lua_gc(L, LUA_GCCOLLECT);
+  free_buried(in);
+}
+
+void free_buried(Interpreter& in) {
+  const auto boxes = static_cast<int64_t>(in.owned.drop_buried());
+  if (in.budget) in.budget->give(boxes * Owned::kBytes);
+}
 
 void step_collector(lua_State* L, Interpreter& in) {
-  if (in.stress.collect) return collect(L);
+  if (in.stress.collect) return collect(L, in);
   if (in.pace.busy) return;
   if (in.pace.incremental && in.context.allocated_since_collect < in.pace.quantum) {
     in.pace.calls = 0;  // for boxes alone Lua's own steps are enough

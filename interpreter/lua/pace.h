@@ -15,7 +15,7 @@ struct Pace {
   static constexpr int64_t kQuantum = int64_t{32} << 20;
   // Small tensors never reach a quantum: a young collection every few hundred calls keeps what they
   // are made of in the cache, which is worth more than it costs (W2 of the benchmarks).
-  static constexpr int kCalls = 400;
+  static constexpr int kCalls = 200;
 
   int64_t quantum = kQuantum;  // bytes of tensors from one step to the next
   int64_t since_full = 0;      // bytes of tensors made since the last full collection
@@ -31,6 +31,8 @@ void step_collector(lua_State* L, Interpreter& in);
 /// and would hold the memory that backward frees as it goes.
 void collect_before_backward(Interpreter& in);
 /// A full collection. Raises nothing; may run scripts' finalizers.
-void collect(lua_State* L);
+void collect(lua_State* L, Interpreter& in);
+/// Frees what the boxes owned that Lua has freed since (lua/owned.h).
+void free_buried(Interpreter& in);
 
 }  // namespace rille::lua

@@ -89,9 +89,21 @@ void take_options(lua_State* L, const OpInfo& op, int table, Arranged& out) {
   }
 }
 
+// Tensors for the first fields and nothing else, the commonest call.
+bool are_leading_tensors(lua_State* L, const OpInfo& op, int top) {
+  if (top > op.leading_tensors) return false;
+  while (top > 0 && lua_type(L, top) == LUA_TUSERDATA) --top;
+  return top == 0;
+}
+
 }  // namespace
 
 void arrange(lua_State* L, const OpInfo& op, int top, Arranged& out) {
+  if (are_leading_tensors(L, op, top)) {
+    for (int i = 0; i < top; ++i) out.at[i] = i + 1;
+    out.given = top;
+    return;
+  }
   out.nil_size = top > 0 && !op.fields.empty() && op.fields[0].kind == ArgKind::sizes &&
                  lua_type(L, 1) == LUA_TNIL;
   while (top > 0 && lua_type(L, top) == LUA_TNIL) --top;  // a nil at the end is not there
@@ -139,22 +151,19 @@ namespace {
 
 class Reader {
  public:
-  Reader(lua_State* L, Interpreter& in, const OpInfo& op, const Arranged& from, char* args)
-      : L_(L), in_(in), op_(op), from_(from), args_(args) {}
+  Reader(lua_State* L, Interpreter& in, const Arranged& from, char* args)
+      : L_(L), in_(in), from_(from), args_(args) {}
 
-  void read(size_t f) {
-    const FieldInfo& field = op_.fields[f];
-    const int i = from_.at[f];
-    if (field.kind == ArgKind::draw) {
+  void read(const FieldInfo& field, int i, int spread) {
+    if (i && field.kind == ArgKind::tensor) [[likely]] {
+      at<Tensor>(field) = tensor(field, i);
+    } else if (i) {
+      take(field, i, spread);
+    } else if (field.kind == ArgKind::draw) {
       if (from_.generator) at<Draw>(field) = draw_from(L_, in_, from_.generator);
-      return;
+    } else if (field.required) {
+      throw type_error("missing argument '{}' ({})", field.name, expected_text(field));
     }
-    if (!i) {
-      if (field.required)
-        throw type_error("missing argument '{}' ({})", field.name, expected_text(field));
-      return;
-    }
-    take(field, i, static_cast<int>(f) == from_.spread_field ? from_.spread_count : 0);
   }
 
  private:
@@ -350,7 +359,6 @@ class Reader {
 
   lua_State* L_;
   Interpreter& in_;
-  const OpInfo& op_;
   const Arranged& from_;
   char* args_;
 };
@@ -403,8 +411,12 @@ void read_args(lua_State* L, Interpreter& in, const OpInfo& op, const Arranged& 
     throw type_error("takes at most {} argument{}, got {}", most, most == 1 ? "" : "s", from.given)
         .fact(taken(op));
   }
-  Reader reader(L, in, op, from, static_cast<char*>(args));
-  for (size_t f = 0; f < op.fields.size(); ++f) reader.read(f);
+  Reader reader(L, in, from, static_cast<char*>(args));
+  int f = 0;
+  for (const FieldInfo& field : op.fields) {
+    reader.read(field, from.at[f], f == from.spread_field ? from.spread_count : 0);
+    ++f;
+  }
 }
 
 }  // namespace rille::lua

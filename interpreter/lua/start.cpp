@@ -10,7 +10,7 @@ void watch(Interpreter& in) {
   in.context.where = [&in] { return user_site(in.running); };
   in.context.reclaim = [&in] {
     const KeptModes kept(in);
-    collect(in.running);
+    collect(in.running, in);
   };
 }
 

@@ -71,7 +71,7 @@ NodeRef::~NodeRef() {
   if (p_ && drop_reference(p_->refs)) destroy(p_);
 }
 
-Node::Node() : seq(next_seq.fetch_add(1, std::memory_order_relaxed)) {}
+Node::Node() : seq(add_to_count(next_seq, uint64_t{1})) {}
 
 EngineOps& engine_ops() {
   static EngineOps ops;

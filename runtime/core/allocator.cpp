@@ -8,6 +8,7 @@
 
 #include "core/fail.h"
 #include "core/machine_memory.h"
+#include "core/references.h"
 #include "core/segments.h"
 
 namespace rille::memory {
@@ -99,8 +100,8 @@ bool refused(int64_t bytes) {
 }
 
 void count(int64_t bytes) {
-  const int64_t now = in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  allocations.fetch_add(1, std::memory_order_relaxed);
+  const int64_t now = add_to_count(in_use, bytes) + bytes;
+  add_to_count(allocations, int64_t{1});
   int64_t top = peak.load(std::memory_order_relaxed);
   while (now > top && !peak.compare_exchange_weak(top, now, std::memory_order_relaxed)) {
   }
@@ -125,7 +126,7 @@ void* allocate(size_t bytes) {
 }
 
 void deallocate(void* block, size_t bytes) noexcept {
-  in_use.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  add_to_count(in_use, -static_cast<int64_t>(bytes));
 #if defined(__SANITIZE_ADDRESS__)
   std::free(block);
 #else

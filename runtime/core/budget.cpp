@@ -21,10 +21,7 @@ constinit thread_local Budget* working_for __attribute__((tls_model("initial-exe
 }  // namespace
 
 // The context is compared, too: a host's function that a script calls may use another interpreter.
-Budget* Budget::current() {
-  Budget* b = entered_;
-  return b && b->running_ && &b->context_ == &Context::current() ? b : nullptr;
-}
+bool Budget::is_at_work() const noexcept { return running_ && &context_ == &Context::current(); }
 
 Budget* Budget::ending() {
   if (working_for) return working_for;

@@ -30,7 +30,10 @@ class Budget : public std::enable_shared_from_this<Budget> {
       : limits_(limits), stop_(stop), context_(context) {}
 
   /// That of the calling thread's context, while a run of it is under way; or null.
-  static Budget* current();
+  static Budget* current() {
+    Budget* b = entered_;
+    return b && b->is_at_work() ? b : nullptr;
+  }
   /// The same where bytes of tensors count.
   static Budget* counting() {
     Budget* b = current();
@@ -102,6 +105,7 @@ class Budget : public std::enable_shared_from_this<Budget> {
   enum class Why : uint8_t { nothing, asked, time, instructions };
   using Clock = std::chrono::steady_clock;
   bool end(Why why) noexcept;
+  bool is_at_work() const noexcept;
 
   const Limits limits_;
   std::atomic<bool>& stop_;

@@ -47,7 +47,7 @@ const DTypeInfo& info(DType d);
 /// Bytes of an element; of a packed format 1, which is what its code takes while a kernel works on
 /// it. How much memory elements take is bytes_of's to say.
 inline size_t size_of(DType d) {
-  constexpr uint8_t bytes[kDTypes] = {8, 4, 2, 2, 8, 4, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  static constexpr uint8_t bytes[kDTypes] = {8, 4, 2, 2, 8, 4, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   return bytes[static_cast<int>(d)];
 }
 /// A float that ops compute in.

@@ -1,6 +1,7 @@
 // How many hold an object: tensors, storages and nodes of the tape count alike. A count that
 // several threads may change takes a locked write, five nanoseconds each, a tenth of a small op in
-// all. A program that knows its threads does without until a second one holds tensors.
+// all. A program that knows its threads does without until a second one holds tensors. So do the
+// other counts that change with every tensor.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -35,12 +36,17 @@ class SharedReferences {
   bool before_;
 };
 
-inline void add_reference(References& refs) noexcept {
+/// Adds to a count that only threads which hold tensors change; gives what it was.
+template <class T>
+T add_to_count(std::atomic<T>& count, T by) noexcept {
   if (references_are_shared.load(std::memory_order_relaxed))
-    refs.fetch_add(1, std::memory_order_relaxed);
-  else
-    refs.store(refs.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return count.fetch_add(by, std::memory_order_relaxed);
+  const T before = count.load(std::memory_order_relaxed);
+  count.store(before + by, std::memory_order_relaxed);
+  return before;
 }
+
+inline void add_reference(References& refs) noexcept { add_to_count(refs, uint32_t{1}); }
 
 /// True where it was the last one: the caller destroys the object. Who holds the only one is alone
 /// with it, and most temporaries are held once: a look costs less than a locked write.

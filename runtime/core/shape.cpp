@@ -8,7 +8,7 @@ void Dims::make_room() {
   if (n_ == kMaxRank) throw shape_error("a tensor has at most {} dims", kMaxRank);
   if (n_ > kInPlace) return;  // there already, with room for all
   int64_t* room = new int64_t[kMaxRank];
-  std::copy_n(near_, n_, room);
+  std::copy_n(near_.values, n_, room);
   far_ = room;
 }
 
@@ -28,7 +28,7 @@ void Dims::erase(int at) {
   std::copy(begin() + at + 1, end(), begin() + at);
   if (n_ == kInPlace + 1) {
     int64_t* room = far_;
-    std::copy_n(room, kInPlace, near_);
+    std::copy_n(room, kInPlace, near_.values);
     delete[] room;
   }
   --n_;
@@ -38,20 +38,23 @@ std::string to_string(const Shape& s) { return fmt::format("[{}]", fmt::join(s, 
 
 int64_t checked_numel(const Shape& shape, size_t item_size) {
   // Zero dims count as one for the limit, so that [2^62, 0] is refused whatever the order of dims.
-  int64_t bytes = static_cast<int64_t>(item_size);
-  bool empty = false;
+  int64_t n = 1, bytes = 0;
+  bool empty = false, overflows = false;
   for (int64_t d : shape) {
     if (d < 0) throw shape_error("sizes must not be negative, got {}", to_string(shape));
     empty |= d == 0;
-    if (__builtin_mul_overflow(bytes, std::max<int64_t>(d, 1), &bytes) || bytes > kMaxBytes)
-      throw shape_error("a tensor of shape {} is too large", to_string(shape));
+    overflows |= __builtin_mul_overflow(n, std::max<int64_t>(d, 1), &n);
   }
-  return empty ? 0 : bytes / static_cast<int64_t>(item_size);
+  overflows |= __builtin_mul_overflow(n, static_cast<int64_t>(item_size), &bytes);
+  if (overflows || bytes > kMaxBytes)
+    throw shape_error("a tensor of shape {} is too large", to_string(shape));
+  return empty ? 0 : n;
 }
 
 Strides contiguous_strides(const Shape& shape) {
   Strides s = Dims::filled(shape.size(), 1);
-  for (int i = shape.size() - 2; i >= 0; --i) s[i] = s[i + 1] * std::max<int64_t>(shape[i + 1], 1);
+  int64_t step = 1;
+  for (int i = shape.size() - 1; i > 0; --i) s[i - 1] = step *= std::max<int64_t>(shape[i], 1);
   return s;
 }
 

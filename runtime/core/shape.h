@@ -3,8 +3,8 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
+#include <iterator>
 #include <span>
 #include <string>
 
@@ -16,7 +16,7 @@ inline constexpr int64_t kMaxBytes = int64_t{1} << 47;
 /// Up to kMaxRank integers; the first few in place, since every tensor carries two of these.
 class Dims {
  public:
-  Dims() = default;
+  Dims() {}  // not defaulted: `Dims()` would clear what is not in use, too
   Dims(std::initializer_list<int64_t> d) : Dims(d.begin(), d.end()) {}
   template <class It>
   Dims(It begin, It end) {
@@ -42,7 +42,9 @@ class Dims {
   ~Dims() { release(); }
   static Dims filled(int n, int64_t value) {
     Dims d;
-    for (int i = 0; i < n; ++i) d.push_back(value);
+    for (int64_t& near : d.near_.values) near = value;  // all of it: a few vector stores
+    d.n_ = std::min(n, kInPlace);
+    while (d.n_ < n) d.push_back(value);
     return d;
   }
 
@@ -72,9 +74,9 @@ class Dims {
  private:
   static constexpr int kInPlace = 6;
   bool far() const { return n_ > kInPlace; }
-  int64_t* data() { return far() ? far_ : near_; }
-  const int64_t* data() const { return far() ? far_ : near_; }
-  int64_t* data_after_push() { return n_ >= kInPlace ? far_ : near_; }
+  int64_t* data() { return far() ? far_ : near_.values; }
+  const int64_t* data() const { return far() ? far_ : near_.values; }
+  int64_t* data_after_push() { return n_ >= kInPlace ? far_ : near_.values; }
   void make_room();  // for one more than kInPlace: moves to the heap; throws E_SHAPE past kMaxRank
   [[gnu::always_inline]] void copy_from(const Dims& o) {
     if (o.far()) [[unlikely]]
@@ -83,7 +85,7 @@ class Dims {
       copy_near(o);
   }
   // All of it, whatever is in use: a few vector moves instead of a call of memmove.
-  void copy_near(const Dims& o) { std::memcpy(near_, o.near_, sizeof near_); }
+  void copy_near(const Dims& o) { near_ = o.near_; }
   void copy_far(const Dims& o);
   [[gnu::always_inline]] void steal(Dims& o) noexcept {
     if (!o.far()) [[likely]] {
@@ -98,9 +100,13 @@ class Dims {
       delete[] far_;
   }
 
+  struct Near {
+    int64_t values[kInPlace];
+  };
+
   int32_t n_ = 0;
   union {
-    int64_t near_[kInPlace];
+    Near near_;
     int64_t* far_;
   };
 };
@@ -123,6 +129,14 @@ bool is_dense(const Shape& shape, const Strides& strides);
 Shape broadcast(const Shape& a, const Shape& b);
 /// Strides that let a tensor be read as `to` (0 where it is repeated).
 Strides broadcast_strides(const Shape& from, const Strides& strides, const Shape& to);
+
+/// Sorts up to kMaxRank things in place; equal ones stay in their order. std::stable_sort would ask
+/// for memory.
+template <class It, class Before>
+void sort_few(It begin, It end, Before before) {
+  for (It i = begin; i != end; ++i)
+    std::rotate(std::upper_bound(begin, i, *i, before), i, std::next(i));
+}
 
 /// A dim counted from 0 or, negative, from the end, made non-negative. Throws E_INDEX.
 int axis(int64_t dim, int rank);

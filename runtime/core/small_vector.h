@@ -12,7 +12,7 @@ namespace rille {
 template <class T, size_t N>
 class SmallVector {
  public:
-  SmallVector() = default;
+  SmallVector() {}  // not defaulted: `SmallVector()` would clear the room, too
   explicit SmallVector(size_t n) { resize(n); }
   SmallVector(std::initializer_list<T> items) {
     for (const T& t : items) push_back(t);
@@ -57,6 +57,14 @@ class SmallVector {
     return *t;
   }
   void push_back(T t) { emplace_back(std::move(t)); }
+  /// What make() gives, made where it will lie.
+  template <class Make>
+  T& emplace_made(Make&& make) {
+    if (size_ == capacity_) grow(2 * capacity_);
+    T* t = new (data_ + size_) T(make());
+    ++size_;
+    return *t;
+  }
   void reserve(size_t n) {
     if (n > capacity_) grow(n);
   }

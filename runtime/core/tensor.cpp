@@ -12,22 +12,34 @@
 
 namespace rille {
 
+TensorImpl::TensorImpl(const Meta& m)
+    : dtype(m.dtype),
+      device(m.device),
+      contiguous(!m.strided || is_contiguous(m.shape, m.strides)),
+      numel(checked_numel(m.shape, size_of(m.dtype))),
+      shape(m.shape),
+      strides(m.strided ? m.strides : contiguous_strides(m.shape)) {}
+
+TensorImpl::TensorImpl(const TensorImpl& t)
+    : dtype(t.dtype),
+      device(t.device),
+      contiguous(t.contiguous),
+      number(t.number),
+      loose(t.loose),
+      numel(t.numel),
+      offset(t.offset),
+      shape(t.shape),
+      strides(t.strides) {}
+
 Tensor Tensor::empty(const Meta& m) {
-  const int64_t n = checked_numel(m.shape, size_of(m.dtype));
-  Tensor t(new TensorImpl);
+  Tensor t(new TensorImpl(m));
   TensorImpl& i = *t.p_;
-  i.dtype = m.dtype;
-  i.device = m.device;
-  i.numel = n;
-  i.shape = m.shape;
-  i.strides = m.strided ? m.strides : contiguous_strides(m.shape);
-  i.contiguous = !m.strided || rille::is_contiguous(i.shape, i.strides);
   const uint32_t flags = Context::current().flags;
   i.loose = (flags & kLoose) && rille::is_packed(m.dtype);
   i.storage = allocate_storage(static_cast<size_t>(t.nbytes()), m.device);
   i.inference = flags & kInference;
   // What no element lies in is 0, not what the memory held before.
-  if (t.is_packed() && n > 0 && !m.device.is_meta()) t.data_as<char>()[t.nbytes() - 1] = 0;
+  if (t.is_packed() && i.numel > 0 && !m.device.is_meta()) t.data_as<char>()[t.nbytes() - 1] = 0;
   return t;
 }
 
@@ -72,20 +84,7 @@ Tensor Tensor::alias(const Shape& shape, const Strides& strides, int64_t offset)
   return t;
 }
 
-Tensor Tensor::shell() const {
-  Tensor t(new TensorImpl);
-  TensorImpl& i = *t.p_;
-  i.dtype = dtype();
-  i.device = device();
-  i.shape = shape();
-  i.strides = strides();
-  i.numel = numel();
-  i.contiguous = is_contiguous();
-  i.offset = offset();
-  i.number = is_number();
-  i.loose = p_->loose;
-  return t;
-}
+Tensor Tensor::shell() const { return Tensor(new TensorImpl(*p_)); }
 
 double Tensor::item() const {
   if (numel() != 1)

@@ -35,6 +35,10 @@ struct Meta {
 };
 
 struct TensorImpl {
+  TensorImpl() = default;
+  explicit TensorImpl(const Meta& m);        // without memory
+  explicit TensorImpl(const TensorImpl& t);  // the same, for a shell
+
   References refs{1};
   DType dtype = DType::f32;
   Device device;

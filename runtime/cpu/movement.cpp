@@ -24,7 +24,7 @@ Plan make_plan(const Tensor& dst, const Tensor& src) {
   for (int d = 0; d < dst.rank(); ++d)
     if (dst.shape()[d] != 1) order[n++] = d;
   const Strides& by = dst.strides();
-  std::stable_sort(order, order + n, [&](int a, int b) { return by[a] > by[b]; });
+  sort_few(order, order + n, [&](int a, int b) { return by[a] > by[b]; });
   Plan p;
   for (int k = 0; k < n; ++k) {
     const int64_t size = dst.shape()[order[k]], to = by[order[k]], from = src.strides()[order[k]];

@@ -70,7 +70,7 @@ Plan make_plan(const Operand& out, const Operand* in, int inputs) {
   for (int d = 0; d < shape.size(); ++d)
     if (shape[d] != 1) order[static_cast<size_t>(n++)] = d;
   const Strides& by = p.lanes[0].strides;
-  std::stable_sort(order.begin(), order.begin() + n, [&](int a, int b) { return by[a] > by[b]; });
+  sort_few(order.begin(), order.begin() + n, [&](int a, int b) { return by[a] > by[b]; });
 
   std::array<Dims, kMaxOperands + 1> strides;
   for (int k = 0; k < n; ++k) {
@@ -211,15 +211,42 @@ void fill_same(const Plan& p, Room* rooms) {
   }
 }
 
+bool is_small(const Operand& out) {
+  const Tensor& y = *out.tensor;
+  return y.numel() <= kTile && y.is_contiguous() && y.dtype() == out.compute;
+}
+
+// Whether the tile can read `in` where it lies.
+bool is_like(const Operand& in, const Tensor& y) {
+  const Tensor& x = *in.tensor;
+  return x.dtype() == in.compute && x.is_contiguous() && x.numel() == y.numel();
+}
+
 // Nothing to merge, convert or broadcast, and little of it: straight to the tile.
 bool run_small(const Operand& out, const Operand* in, int inputs, Tile tile, const void* functor) {
   const Tensor& y = *out.tensor;
-  if (y.numel() > kTile || !y.is_contiguous() || y.dtype() != out.compute) return false;
   const void* data[kMaxOperands];
   for (int i = 0; i < inputs; ++i) {
+    if (!is_like(in[i], y)) return false;
+    data[i] = in[i].tensor->data();
+  }
+  if (y.numel() > 0) tile(functor, y.data(), data, y.numel());
+  return true;
+}
+
+// The same where some operands are one element: numbers, above all. Apart, for its rooms on the
+// stack would slow down the other.
+[[gnu::noinline]] bool run_small_with_ones(const Operand& out, const Operand* in, int inputs,
+                                           Tile tile, const void* functor) {
+  const Tensor& y = *out.tensor;
+  const void* data[kMaxOperands];
+  [[gnu::uninitialized]] Room rooms[kMaxOperands];
+  for (int i = 0; i < inputs; ++i) {
     const Tensor& x = *in[i].tensor;
-    if (x.dtype() != in[i].compute || !x.is_contiguous() || x.numel() != y.numel()) return false;
-    data[i] = x.data();
+    const bool like = is_like(in[i], y);
+    if (!like && x.numel() != 1) return false;
+    if (!like) gather(x.dtype(), x.data(), 0, y.numel(), in[i].compute, rooms[i].bytes);
+    data[i] = like ? x.data() : rooms[i].bytes;
   }
   if (y.numel() > 0) tile(functor, y.data(), data, y.numel());
   return true;
@@ -228,7 +255,9 @@ bool run_small(const Operand& out, const Operand* in, int inputs, Tile tile, con
 }  // namespace
 
 void pointwise(Operand out, const Operand* in, int inputs, Tile tile, const void* functor) {
-  if (run_small(out, in, inputs, tile, functor)) return;
+  if (is_small(out) && (run_small(out, in, inputs, tile, functor) ||
+                        run_small_with_ones(out, in, inputs, tile, functor)))
+    return;
   if (out.tensor->numel() == 0) return;
   const Plan p = make_plan(out, in, inputs);
   const int64_t row = p.sizes.back();

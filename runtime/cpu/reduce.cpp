@@ -76,8 +76,7 @@ List ordered(const Tensor& x, DimSet dims, bool take, const Dims& y_strides) {
   for (int i = 0; i < x.rank(); ++i)
     if ((dims >> i & 1) == (take ? 1u : 0u))
       found[static_cast<size_t>(n++)] = {x.shape()[i], x.strides()[i], y_strides[i]};
-  std::stable_sort(found.begin(), found.begin() + n,
-                   [](const Dim& a, const Dim& b) { return a.x > b.x; });
+  sort_few(found.begin(), found.begin() + n, [](const Dim& a, const Dim& b) { return a.x > b.x; });
   List l;
   for (int i = 0; i < n; ++i) l.merge(found[static_cast<size_t>(i)]);
   return l;
@@ -152,13 +151,14 @@ void by_rows(const Plan& p) {
   const int64_t chunks = std::max<int64_t>(1, ceil_div(length, kChunk));
   const int64_t grain =
       std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, std::min(length, kChunk)));
-  Scratch<char> totals(results * chunks * kTotal);
+  Scratch<char> totals(chunks > 1 ? results * chunks * kTotal : 0);
   parallel_for(results * chunks, grain, [&](int64_t first, int64_t last) {
     [[gnu::uninitialized]] Room room;
+    alignas(kTotal) char own[kTotal];
     for (int64_t t = first; t < last; ++t) {
       const int64_t chunk = t % chunks;
       const At at = locate(p.kept, t / chunks);
-      char* total = totals.data() + t * kTotal;
+      char* total = chunks > 1 ? totals.data() + t * kTotal : own;
       p.f.clear_totals(total, 1);
       const char* param = p.param ? p.param + at.y * p.width : nullptr;
       fold_row(p, at.x, chunk * kChunk, std::min(length, (chunk + 1) * kChunk), param, total, room);

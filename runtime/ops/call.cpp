@@ -15,29 +15,42 @@ namespace {
 
 struct Inputs {
   Device device;
-  uint64_t needs = 0;  // bit i: field i holds a tensor that wants a gradient
-  bool any = false;
+  uint64_t needs = 0;   // bit i: field i holds a tensor that wants a gradient
   bool narrow = false;  // one is a float that no arithmetic is done in
 };
 
-Inputs examine(const OpInfo& op, const void* args) {
-  Inputs in;
-  bool counted = false;  // a tensor that is not just a number decides the device
-  each_tensor(op, args, [&](size_t field, const Tensor& t) {
-    if (t.needs_grad() || (t.impl()->grad && autograd::requires_grad(t)))
-      in.needs |= uint64_t{1} << field;
+// Where tensors on several devices meet: a number, or a tensor of the cpu without dims, goes along
+// with the others.
+Device common_device(const OpInfo& op, const void* args) {
+  Device device;
+  bool first = true, decided = false;
+  each_tensor(op, args, [&](size_t, const Tensor& t) {
     const bool loose = t.is_number() || (t.rank() == 0 && t.device().is_cpu());
-    if (!counted || (in.device != t.device() && !loose)) {
-      if (counted && in.any && in.device != t.device())
-        throw device_error("tensors are on two devices: {} and {}", to_string(in.device),
+    if (first || (device != t.device() && !loose)) {
+      if (decided)
+        throw device_error("tensors are on two devices: {} and {}", to_string(device),
                            to_string(t.device()))
             .hint("move one of them with t:to(device)");
-      in.device = t.device();
+      device = t.device();
     }
-    counted = true;
-    in.any |= !loose;
-    in.narrow |= is_narrow(t.dtype());
+    first = false;
+    decided |= !loose;
   });
+  return device;
+}
+
+Inputs examine(const OpInfo& op, const void* args) {
+  Inputs in;
+  bool first = true, several = false;
+  each_tensor(op, args, [&](size_t field, const Tensor& t) {
+    const TensorImpl& i = *t.impl();
+    if (i.needs_grad || (i.grad && autograd::requires_grad(t))) in.needs |= uint64_t{1} << field;
+    if (std::exchange(first, false)) in.device = i.device;
+    several |= i.device != in.device;
+    in.narrow |= is_narrow(i.dtype);
+  });
+  if (several) [[unlikely]]
+    in.device = common_device(op, args);
   return in;
 }
 
@@ -121,7 +134,7 @@ void run_loose(const OpInfo& op, Kernel kernel, const void* args, const Metas& m
     const Loose loose;
     outermost = loose.is_outermost();
     const ArgBlock own = loosened(op, args);
-    for (size_t i = 0; i < metas.size(); ++i) out[i] = Tensor::empty(metas[i]);
+    for (const Meta& m : metas) out.emplace_made([&] { return Tensor::empty(m); });
     kernel(own.get(), out.data(), saved);
   }
   if (!outermost) return;
@@ -143,13 +156,14 @@ void run_kernel(const OpInfo& op, Kernel kernel, const void* args, bool narrow, 
                 Tensor* saved) {
   Metas metas;
   op.infer(args, metas);
-  out.resize(metas.size());
   bool packed = narrow && any_packed(op, args);
   for (const Meta& m : metas) packed |= is_packed(m.dtype);
   if (packed && kernel && !op.dynamic && !metas[0].device.is_meta()) [[unlikely]]
     return run_loose(op, kernel, args, metas, out, saved);
-  if (!op.dynamic)
-    for (size_t i = 0; i < metas.size(); ++i) out[i] = Tensor::empty(metas[i]);
+  if (op.dynamic)
+    out.resize(metas.size());
+  else
+    for (const Meta& m : metas) out.emplace_made([&] { return Tensor::empty(m); });
   if (kernel && !metas[0].device.is_meta()) {
     kernel(args, out.data(), saved);
     return;
@@ -330,7 +344,7 @@ void write_direct(const OpInfo& op, ArgBlock& args, Kernel kernel, const Tensor&
   const bool taping = needs != 0;
   if (taping) refuse_inference(op, args.get(), dest, needs);
   separate(op, args.get(), dest, taping);
-  if (taping && (op.saves ? op.saves(args.get(), needs) & 1 : op.fields[0].saved))
+  if (taping && ((op.saves ? op.saves(args.get(), needs) : op.saved_fields) & 1))
     keep_old_value(op, args);
   SmallVector<Tensor, 2> saved(taping ? op.saved_tensors : 0);
   Tensor out = dest;

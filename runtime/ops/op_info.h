@@ -173,6 +173,8 @@ struct OpInfo {
   std::string_view name, doc, example, family;
   const char* in_place_name = "";  // "add_"; lives as long as the process
   std::vector<FieldInfo> fields;
+  uint8_t leading_tensors = 0;  // how many of the first fields are one tensor each
+  uint64_t saved_fields = 0;    // bit i: backward needs the value of field i
   Autocast autocast = Autocast::follow;
 
   uint8_t results = 1;  // 0: a list, as long as the arguments say
@@ -200,7 +202,7 @@ struct OpInfo {
   Kernel kernel[kDeviceTypes] = {};
   void (*compose)(const void* args, Results& out) = nullptr;
   void (*grad)(const BackFrame& frame, void* grad_args) = nullptr;
-  uint64_t (*saves)(const void* args, uint64_t needs) = nullptr;  // overrides the fields' `saved`
+  uint64_t (*saves)(const void* args, uint64_t needs) = nullptr;  // overrides saved_fields
   void (*samples)(SampleList& out) = nullptr;
 };
 
@@ -209,8 +211,8 @@ struct OpInfo {
 template <class F>
 void each_tensor(const OpInfo& op, const void* args, F&& f) {
   char* base = static_cast<char*>(const_cast<void*>(args));
-  for (size_t i = 0; i < op.fields.size(); ++i) {
-    const FieldInfo& field = op.fields[i];
+  size_t i = 0;
+  for (const FieldInfo& field : op.fields) {
     if (field.kind == ArgKind::tensor) {
       if (Tensor& t = *reinterpret_cast<Tensor*>(base + field.offset)) f(i, t);
     } else if (field.kind == ArgKind::maybe_tensor) {
@@ -219,6 +221,7 @@ void each_tensor(const OpInfo& op, const void* args, F&& f) {
     } else if (field.kind == ArgKind::tensors) {
       for (Tensor& t : *reinterpret_cast<std::vector<Tensor>*>(base + field.offset)) f(i, t);
     }
+    ++i;
   }
 }
 

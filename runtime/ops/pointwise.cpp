@@ -29,24 +29,22 @@ DType result_type(std::initializer_list<const Tensor*> operands) {
 }
 
 Meta pointwise_meta(std::initializer_list<const Tensor*> operands, DType dtype) {
-  Meta m;
-  m.dtype = dtype;
-  bool first = true;
-  const Tensor* layout = nullptr;
+  const Tensor& first = **operands.begin();
+  Meta m{first.shape(), dtype, first.device()};
+  bool row_major = true;
   for (const Tensor* t : operands) {
-    if (first)
-      m.shape = t->shape();
-    else if (t->shape() != m.shape)
-      m.shape = broadcast(m.shape, t->shape());
-    if (first || (!t->is_number() && t->rank() > 0) || !t->device().is_cpu()) {
-      if (first || !t->is_number()) m.device = t->device();
-    }
-    first = false;
+    row_major &= t->is_contiguous();
+    if (t == &first) continue;
+    if (t->shape() != m.shape) m.shape = broadcast(m.shape, t->shape());
+    if (!t->is_number() && (t->rank() > 0 || !t->device().is_cpu())) m.device = t->device();
   }
-  for (const Tensor* t : operands)
-    if (!layout && t->shape() == m.shape) layout = t;
-  if (layout && !layout->is_contiguous() && is_dense(layout->shape(), layout->strides())) {
-    m.strides = layout->strides();
+  if (row_major) [[likely]]
+    return m;
+  const auto layout = std::find_if(operands.begin(), operands.end(),
+                                   [&](const Tensor* t) { return t->shape() == m.shape; });
+  if (layout == operands.end() || (*layout)->is_contiguous()) return m;
+  if (is_dense(m.shape, (*layout)->strides())) {
+    m.strides = (*layout)->strides();
     m.strided = true;
   }
   return m;

@@ -14,12 +14,13 @@ const typename O::Args& args_of(const void* p) {
   return *static_cast<const typename O::Args*>(p);
 }
 
-template <class T>
-void put_metas(const T& m, Metas& out) {
-  if constexpr (std::is_same_v<T, Meta>)
-    out.push_back(m);
+template <class O>
+void infer_thunk(const void* args, Metas& out) {
+  const auto& a = args_of<O>(args);
+  if constexpr (std::is_same_v<decltype(O::infer(a)), Meta>)
+    out.emplace_made([&] { return O::infer(a); });
   else
-    for (const Meta& one : m) out.push_back(one);
+    for (const Meta& one : O::infer(a)) out.push_back(one);
 }
 
 template <class O>
@@ -122,6 +123,11 @@ template <class O>
     i.differentiable = false;
   }
   for (const FieldInfo& f : i.fields) i.draws |= f.kind == ArgKind::draw;
+  for (size_t f = 0; f < i.fields.size(); ++f) i.saved_fields |= uint64_t{i.fields[f].saved} << f;
+  for (const FieldInfo& f : i.fields) {
+    if (f.kind != ArgKind::tensor && f.kind != ArgKind::maybe_tensor) break;
+    ++i.leading_tensors;
+  }
 
   i.args_size = sizeof(Args);
   i.args_align = alignof(Args);
@@ -139,10 +145,7 @@ template <class O>
         for (const View& one : O::view(args)) out.push_back(one);
     };
   } else {
-    if constexpr (HasInfer<O>)
-      i.infer = [](const void* a, Metas& out) {
-        detail::put_metas(O::infer(detail::args_of<O>(a)), out);
-      };
+    if constexpr (HasInfer<O>) i.infer = &detail::infer_thunk<O>;
     if constexpr (HasPlainKernel<O> || HasSavingKernel<O>)
       i.kernel[static_cast<int>(DeviceType::cpu)] = &detail::kernel_thunk<O>;
   }

@@ -48,10 +48,7 @@ void refuse_saving(const FieldInfo& f, const Tensor& t) {
 }
 
 uint64_t saved_fields(const OpInfo& op, const void* args, uint64_t needs) {
-  if (op.saves) return op.saves(args, needs);
-  uint64_t m = 0;
-  for (size_t i = 0; i < op.fields.size(); ++i) m |= uint64_t{op.fields[i].saved} << i;
-  return m;
+  return op.saves ? op.saves(args, needs) : op.saved_fields;
 }
 
 // What a node takes besides the values it saves: itself, its arguments, what hangs on its results.
@@ -65,9 +62,9 @@ class OpNode final : public autograd::Node {
          uint64_t needs)
       : op_(op), needs_(needs), args_(op, args) {
     outputs = static_cast<uint32_t>(outs.size());
-    collect_edges(op, args, needs, *this);
     const uint64_t keep = saved_fields(op, args, needs);
     each_tensor(op, args_.get(), [&](size_t field, Tensor& t) {
+      next.emplace_made([&] { return edge_of(field, t); });
       if (keep >> field & 1) {
         refuse_saving(op.fields[field], t);
         keep_value(t);
@@ -131,6 +128,13 @@ class OpNode final : public autograd::Node {
   }
 
  private:
+  autograd::Edge edge_of(size_t field, const Tensor& t) const {
+    if (!(needs_ >> field & 1)) return {};
+    if (t.impl()->inference) [[unlikely]]
+      throw made_in_inference("take part in gradients").of(op_.fields[field].name);
+    return autograd::edge_of(t);
+  }
+
   void keep_value(Tensor& t) {
     kept_.emplace_back();
     kept_.back().pack(t);
@@ -235,14 +239,6 @@ class OpNode final : public autograd::Node {
 };
 
 }  // namespace
-
-void collect_edges(const OpInfo& op, const void* args, uint64_t needs, autograd::Node& node) {
-  each_tensor(op, args, [&](size_t field, Tensor& t) {
-    if ((needs >> field & 1) && t.impl()->inference) [[unlikely]]
-      throw made_in_inference("take part in gradients").of(op.fields[field].name);
-    node.next.push_back(needs >> field & 1 ? autograd::edge_of(t) : autograd::Edge{});
-  });
-}
 
 autograd::NodeRef make_node(const OpInfo& op, const void* args, std::span<const Tensor> outs,
                             std::span<Tensor> saved, uint64_t needs) {

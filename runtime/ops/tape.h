@@ -6,9 +6,6 @@
 
 namespace rille {
 
-/// Collects the edges of a call's inputs, before anything is written.
-void collect_edges(const OpInfo& op, const void* args, uint64_t needs, autograd::Node& node);
-
 /// The node of one call. `outs` are its results, `saved` what the kernel kept.
 autograd::NodeRef make_node(const OpInfo& op, const void* args, std::span<const Tensor> outs,
                             std::span<Tensor> saved, uint64_t needs);
