@@ -66,11 +66,6 @@ RILLE_CLONES void allow(const uint8_t* look, A* add, int64_t n) {
   for (int64_t i = 0; i < n; ++i) add[i] = look[i] ? A(0) : never;
 }
 
-// The words of n consecutive elements, of which the first need not start a block.
-RILLE_CLONES void words_at(Draw draw, uint32_t* words, int64_t blocks) {
-  philox_words(draw.seed, draw.op, static_cast<uint64_t>(draw.first) / 4, words, blocks);
-}
-
 template <class A>
 RILLE_CLONES void factors(const uint32_t* words, uint32_t below, A keep, A* to, int64_t n) {
 #pragma omp simd
@@ -151,7 +146,9 @@ void load_factors(const Attention& x, Place at, const BlockPair& span, A* to) {
   for (int64_t i = 0; i < span.rows; ++i) {
     Draw draw = x.draw;
     draw.first += (head * x.queries + span.query + i) * x.keys + span.key;
-    words_at(draw, words, (draw.first % 4 + span.cols + 3) / 4);
+    // The first element need not start a block.
+    philox_words(draw.seed, draw.op, static_cast<uint64_t>(draw.first) / 4, words,
+                 (draw.first % 4 + span.cols + 3) / 4);
     factors(words + draw.first % 4, below, keep, to + i * kBlock, span.cols);
   }
 }

@@ -46,6 +46,15 @@ inline bool has_bf16_pairs() {
 #endif
 }
 
+/// For what is faster on Intel's processors and slower on others: each place says what was seen.
+inline bool is_intel() {
+  static const bool is = [] {
+    __builtin_cpu_init();
+    return __builtin_cpu_is("intel") != 0;
+  }();
+  return is;
+}
+
 template <class Job>
 [[gnu::target("arch=x86-64-v4"), gnu::noinline]] void run_avx512(const Job& job) {
   job.template run<Avx512>();
@@ -81,6 +90,7 @@ auto with_isa(F&& f) {
 #else
 
 inline bool has_bf16_pairs() { return false; }
+inline bool is_intel() { return false; }
 
 template <class Job>
 void run_avx512(const Job& job) {

@@ -12,6 +12,7 @@
 #include "core/half.h"
 #include "core/macros.h"
 #include "core/narrow.h"
+#include "core/philox.h"
 #include "core/threads.h"
 #include "cpu/philox_words.h"
 #include "cpu/row_access.h"
@@ -22,11 +23,6 @@ namespace {
 
 constexpr int64_t kPiece = 1024;
 constexpr int64_t kGrain = 16 * kPiece;
-
-RILLE_CLONES void make_words(uint64_t seed, uint64_t op, uint64_t first, uint32_t* words,
-                             int64_t blocks) {
-  philox_words(seed, op, first, words, blocks);
-}
 
 template <class A>
 inline A unit(const uint32_t* words, int64_t i) {
@@ -103,7 +99,7 @@ void each_piece(int64_t n, Draw draw, Fill fill) {
     for (int64_t i = begin; i < end; i += kPiece) {
       const int64_t m = std::min(kPiece, end - i), at = draw.first + i, skip = at % per_block;
       const int64_t blocks = padded(skip + m) / per_block + 1;
-      make_words(draw.seed, draw.op, static_cast<uint64_t>(at / per_block), words, blocks);
+      philox_words(draw.seed, draw.op, static_cast<uint64_t>(at / per_block), words, blocks);
       fill(words + skip * kEach, i, m);
     }
   });
@@ -112,13 +108,19 @@ void each_piece(int64_t n, Draw draw, Fill fill) {
 template <class A>
 inline constexpr int kWordsEach = sizeof(A) / 4;
 
+// Where m values of dtype d are made: where they will lie, if whole vectors fit there.
+template <class A>
+A* workplace(DType d, char* to, int64_t m, A* room) {
+  return d == kDType<A> && m % kLanes == 0 ? reinterpret_cast<A*>(to) : room;
+}
+
 // Floating values, each of its own words alone.
 template <class A, class Make>
 void fill_values(DType d, void* out, int64_t n, Draw draw, Make make) {
   each_piece<kWordsEach<A>>(n, draw, [&](const uint32_t* words, int64_t i, int64_t m) {
     alignas(64) A values[kPiece];
     char* to = element(out, d, i);
-    A* at = d == kDType<A> && m % kLanes == 0 ? reinterpret_cast<A*>(to) : values;
+    A* at = workplace(d, to, m, values);
     make(words, at, padded(m));
     if (at == values) convert(kDType<A>, values, d, to, m);
   });
@@ -176,9 +178,11 @@ void normal(DType d, void* out, int64_t n, double mean, double std, Draw draw) {
     each_piece<each>(n, draw, [&](const uint32_t* words, int64_t i, int64_t m) {
       alignas(64) A values[kPiece + kLanes];
       const int64_t skip = (draw.first + i) % 2;  // the second of a pair comes with its first
-      make_normal(words - skip * each, values, padded(skip + m), static_cast<A>(mean),
+      char* to = element(out, d, i);
+      A* at = skip == 0 ? workplace(d, to, m, values) : values;
+      make_normal(words - skip * each, at, padded(skip + m), static_cast<A>(mean),
                   static_cast<A>(std));
-      convert(kDType<A>, values + skip, d, element(out, d, i), m);
+      if (at == values) convert(kDType<A>, values + skip, d, to, m);
     });
   });
 }

@@ -12,10 +12,10 @@
 namespace rille::cpu {
 namespace {
 
-constexpr int64_t kBlock = 1024;      // elements converted, or columns folded, at a time
-constexpr int64_t kChunk = 1 << 16;   // elements of one result that one task folds
-constexpr int64_t kShortRow = 32;     // rows below this are folded side by side, as columns
-constexpr int64_t kFlushRows = 256;   // values a part takes before it is joined to its total
+constexpr int64_t kBlock = kReducerBlock;  // elements converted, or columns folded, at a time
+constexpr int64_t kChunk = 1 << 16;        // elements of one result that one task folds
+constexpr int64_t kShortRow = 32;          // rows below this are folded side by side, as columns
+constexpr int64_t kFlushRows = 256;        // values a part takes before it is joined to its total
 constexpr int64_t kEnoughTiles = 64;  // so many tiles keep all threads busy without cutting rows
 constexpr int64_t kTaskElements = 1 << 16;  // enough to pay for waking a thread
 constexpr int64_t kTotal = 8;
@@ -134,12 +134,14 @@ void fold_row(const Plan& p, int64_t offset, int64_t begin, int64_t end, const c
               char* total, Room& room) {
   const Dim none{1, 1, 0};
   const Dim& inner = p.reduced.n > 0 ? p.reduced[p.reduced.n - 1] : none;
+  const bool direct = p.dtype == p.f.in && inner.x == 1;
   for (int64_t i = begin; i < end;) {
     const int64_t k = i % inner.size;
     const int64_t run = std::min(inner.size - k, end - i);
     const int64_t at = offset + locate(p.reduced, i).x;
-    for (int64_t j = 0; j < run; j += kBlock) {
-      const int64_t n = std::min(kBlock, run - j);
+    const int64_t step = direct ? run : kBlock;
+    for (int64_t j = 0; j < run; j += step) {
+      const int64_t n = std::min(step, run - j);
       p.f.row(p.f.functor, load(p, at + j * inner.x, inner.x, n, room.bytes), n, param, total);
     }
     i += run;

@@ -10,6 +10,9 @@
 
 namespace rille::cpu {
 
+/// Elements of a row that are folded into parts before these are joined.
+inline constexpr int64_t kReducerBlock = 1024;
+
 /// Elements are folded a block at a time into parts of the element's own width; parts are joined
 /// into totals of eight bytes (double or int64). Both are arrays of plain numbers.
 struct Reducer {

@@ -5,6 +5,7 @@
 
 #include "core/macros.h"
 #include "cpu/fast_exp.h"
+#include "cpu/isa.h"
 #include "cpu/pointwise.h"
 #include "cpu/vector_math.h"
 
@@ -154,40 +155,98 @@ struct LogSumExpOf : Base<A, Plus> {
   double done(double t, A m) const { return std::log(t) + static_cast<double>(finite(m)); }
 };
 
-// What will be read 4 KiB from now: the processor looks ahead within a page only, and the sums at
-// the end of a row keep it from looking at all.
+// What will be read 4 KiB from now. Intel's processors look ahead within a page only, and the sums
+// at the end of a block keep them from looking at all; on AMD's Zen 3 this costs 6 to 13 %.
 template <class In>
-inline void prefetch_row(const In* x) {
-  constexpr int64_t ahead = 4096 / sizeof(In), line = 64 / sizeof(In);
-  for (int64_t j = 0; j < 256; j += 64) __builtin_prefetch(x + ahead + j / 64 * line);
+[[gnu::always_inline]] inline void prefetch_next_page(const In* x) {
+  __builtin_prefetch(x + 4096 / sizeof(In));
 }
 
 // Many parts side by side, so that additions need not wait for one another, and an order of adding
 // that does not depend on the instruction set.
+template <class F>
+inline constexpr int64_t kParts = 256 / sizeof(typename F::Part);
+constexpr int64_t kPlaces = 4;  // of a row that are read at once
+
+template <class F>
+[[gnu::always_inline]] inline void clear_parts(typename F::Part* parts) {
+  for (int64_t j = 0; j < kParts<F>; ++j) parts[j] = F::Join::template none<typename F::Part>();
+}
+
+template <class F>
+[[gnu::always_inline]] inline void fold_into(const F& f, const typename F::In* x, int64_t n,
+                                             typename F::In about, typename F::Part* parts) {
+  using Join = typename F::Join;
+  constexpr int64_t lanes = kParts<F>;
+  constexpr int64_t line = 64 / sizeof(typename F::In);
+  const bool ahead = is_intel();
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    for (int64_t j = 0; ahead && j < lanes; j += line) prefetch_next_page(x + i + j);
+#pragma omp simd
+    for (int64_t j = 0; j < lanes; ++j) parts[j] = Join::join(parts[j], f.map(x[i + j], about));
+  }
+  for (int64_t j = 0; i + j < n; ++j) parts[j] = Join::join(parts[j], f.map(x[i + j], about));
+}
+
+// A whole block of each of kPlaces, `apart` elements from one another: a line of each in turn.
+template <class F>
+[[gnu::always_inline]] inline void fold_side_by_side(
+    const F& f, const typename F::In* x, int64_t apart, typename F::In about,
+    typename F::Part (&parts)[kPlaces][kParts<F>]) {
+  constexpr int64_t line = 64 / sizeof(typename F::In);
+  const bool ahead = is_intel();
+  for (int64_t i = 0; i < kReducerBlock; i += kParts<F>)
+    for (int64_t part = 0; part < kParts<F>; part += line)
+      for (int64_t p = 0; p < kPlaces; ++p) {
+        typename F::Part* to = parts[p] + part;
+        const typename F::In* from = x + p * apart + i + part;
+        if (ahead) prefetch_next_page(from);
+#pragma omp simd
+        for (int64_t j = 0; j < line; ++j) to[j] = F::Join::join(to[j], f.map(from[j], about));
+      }
+}
+
+template <class F>
+[[gnu::always_inline]] inline typename F::Part joined(typename F::Part* parts) {
+  for (int64_t half = kParts<F> / 2; half > 0; half /= 2)
+    for (int64_t j = 0; j < half; ++j) parts[j] = F::Join::join(parts[j], parts[j + half]);
+  return parts[0];
+}
+
+// A long row is read in several places at once: a core that waits for memory gets more of it that
+// way, since it looks ahead in each of them.
 template <class F>
 RILLE_CLONES void row(const void* functor, const void* data, int64_t n, const void* param,
                       void* total) {
   using In = typename F::In;
   using Part = typename F::Part;
   using Total = typename F::Total;
-  using Join = typename F::Join;
-  constexpr int64_t lanes = 256 / sizeof(Part);
+  constexpr int64_t block = kReducerBlock, most_blocks = 64;
   const F f = *static_cast<const F*>(functor);
   const In* x = static_cast<const In*>(data);
   const In about = F::has_param ? *static_cast<const In*>(param) : In(0);
-  Part parts[lanes];
-  for (int64_t j = 0; j < lanes; ++j) parts[j] = Join::template none<Part>();
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    prefetch_row(x + i);
-#pragma omp simd
-    for (int64_t j = 0; j < lanes; ++j) parts[j] = Join::join(parts[j], f.map(x[i + j], about));
-  }
-  for (int64_t j = 0; i + j < n; ++j) parts[j] = Join::join(parts[j], f.map(x[i + j], about));
-  for (int64_t half = lanes / 2; half > 0; half /= 2)
-    for (int64_t j = 0; j < half; ++j) parts[j] = Join::join(parts[j], parts[j + half]);
   Total* t = static_cast<Total*>(total);
-  *t = Join::join(*t, static_cast<Total>(parts[0]));
+  for (; n > 0; x += most_blocks * block, n -= most_blocks * block) {
+    const int64_t count = n < most_blocks * block ? n : most_blocks * block;
+    const int64_t each = count / block / kPlaces;  // whole blocks of a place
+    Part found[most_blocks];
+    for (int64_t b = 0; b < each; ++b) {
+      Part parts[kPlaces][kParts<F>];
+      for (auto& place : parts) clear_parts<F>(place);
+      fold_side_by_side(f, x + b * block, each * block, about, parts);
+      for (int64_t p = 0; p < kPlaces; ++p) found[p * each + b] = joined<F>(parts[p]);
+    }
+    int64_t blocks = each * kPlaces;
+    for (; blocks * block < count; ++blocks) {
+      const int64_t left = count - blocks * block;
+      Part parts[kParts<F>];
+      clear_parts<F>(parts);
+      fold_into(f, x + blocks * block, left < block ? left : block, about, parts);
+      found[blocks] = joined<F>(parts);
+    }
+    for (int64_t b = 0; b < blocks; ++b) *t = F::Join::join(*t, static_cast<Total>(found[b]));
+  }
 }
 
 template <class F>

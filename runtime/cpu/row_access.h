@@ -11,6 +11,7 @@
 #include "core/budget.h"
 #include "core/dtype.h"
 #include "cpu/convert.h"
+#include "cpu/isa.h"
 #include "cpu/scratch.h"
 #include "cpu/stream.h"
 
@@ -76,12 +77,14 @@ class RowReader {
 template <class A>
 class RowWriter {
  public:
-  /// A result of so many `rows` that no cache holds it is written past the caches.
+  /// A result of so many `rows` that no cache holds it is written past the caches, on Intel's
+  /// processors: AMD's Zen 3 makes the next row meanwhile only if its stores are ordinary ones
+  /// (softmax 5.2 instead of 6.7 ms).
   RowWriter(DType d, void* base, int64_t n, int64_t rows = 0)
       : dtype_(d),
         base_(base),
         n_(n),
-        streams_(d == kDType<A> && rows * bytes() >= kPastCaches),
+        streams_(d == kDType<A> && rows * bytes() >= kPastCaches && is_intel()),
         row_(in_place() ? 0 : n),
         end_(streams_) {}
 
