@@ -5,6 +5,7 @@
 
 #include "core/macros.h"
 #include "core/threads.h"
+#include "cpu/reduce_row.h"
 #include "cpu/row_access.h"
 #include "cpu/rows.h"
 
@@ -20,19 +21,16 @@ template <class A, bool kCentred>
 RILLE_CLONES Stats<A> stats_row(const A* x, int64_t n, A eps) {
   A mean = 0;
   if (kCentred) {
-    A sum = 0;
-    for (Pieces p(n); p.more(); p.next()) {
-#pragma omp simd reduction(+ : sum)
-      for (int64_t i = p.begin; i < p.end; ++i) sum += x[i];
-    }
-    mean = sum / static_cast<A>(n);
+    LaneSum<A> sum;
+    for (Pieces p(n); p.more(); p.next())
+      each_lane<A>(p.begin, p.end, [&](int64_t i, int64_t j) { sum.lane[j] += x[i]; });
+    mean = sum.total() / static_cast<A>(n);
   }
-  A square = 0;
-  for (Pieces p(n); p.more(); p.next()) {
-#pragma omp simd reduction(+ : square)
-    for (int64_t i = p.begin; i < p.end; ++i) square += (x[i] - mean) * (x[i] - mean);
-  }
-  return {mean, A(1) / std::sqrt(square / static_cast<A>(n) + eps)};
+  LaneSum<A> square;
+  for (Pieces p(n); p.more(); p.next())
+    each_lane<A>(p.begin, p.end,
+                 [&](int64_t i, int64_t j) { square.lane[j] += (x[i] - mean) * (x[i] - mean); });
+  return {mean, A(1) / std::sqrt(square.total() / static_cast<A>(n) + eps)};
 }
 
 template <class A, bool kCentred>
@@ -70,32 +68,28 @@ struct Sums {
 template <class A, class G>
 [[gnu::always_inline]] inline Sums<A> sums_of(const A* x, const A* dy, G g, Stats<A> s, A* dw,
                                               A* db, int64_t n) {
-  A sum_g = 0, sum_gx = 0;
+  LaneSum<A> sum_g, sum_gx;
   if (dw && db) {
-    for (Pieces p(n); p.more(); p.next()) {
-#pragma omp simd reduction(+ : sum_g, sum_gx)
-      for (int64_t i = p.begin; i < p.end; ++i) {
+    for (Pieces p(n); p.more(); p.next())
+      each_lane<A>(p.begin, p.end, [&](int64_t i, int64_t j) {
         const A centred = x[i] - s.mean;
-        sum_g += g(i);
-        sum_gx += g(i) * centred;
+        sum_g.lane[j] += g(i);
+        sum_gx.lane[j] += g(i) * centred;
         dw[i] += dy[i] * (centred * s.rstd);
         db[i] += dy[i];
-      }
-    }
-    return {sum_g, sum_gx};
+      });
+    return {sum_g.total(), sum_gx.total()};
   }
-  for (Pieces p(n); p.more(); p.next()) {
-#pragma omp simd reduction(+ : sum_g, sum_gx)
-    for (int64_t i = p.begin; i < p.end; ++i) {
-      sum_g += g(i);
-      sum_gx += g(i) * (x[i] - s.mean);
-    }
-  }
+  for (Pieces p(n); p.more(); p.next())
+    each_lane<A>(p.begin, p.end, [&](int64_t i, int64_t j) {
+      sum_g.lane[j] += g(i);
+      sum_gx.lane[j] += g(i) * (x[i] - s.mean);
+    });
 #pragma omp simd
   for (int64_t i = 0; i < (dw ? n : 0); ++i) dw[i] += dy[i] * ((x[i] - s.mean) * s.rstd);
 #pragma omp simd
   for (int64_t i = 0; i < (db ? n : 0); ++i) db[i] += dy[i];
-  return {sum_g, sum_gx};
+  return {sum_g.total(), sum_gx.total()};
 }
 
 template <class A>

@@ -23,4 +23,30 @@ inline A row_max(const A* x, int64_t n) {
   return m;
 }
 
+/// A sum in the making, in lanes: additions need not wait for one another.
+template <class A>
+struct LaneSum {
+  static constexpr int64_t lanes = 128 / sizeof(A);
+  A lane[lanes] = {};
+
+  [[gnu::always_inline]] A total() const {
+    A sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t j = 0; j < lanes; ++j) sum += lane[j];
+    return sum;
+  }
+};
+
+/// Calls add(i, lane) for each i of [begin, end), for sums in lanes.
+template <class A, class Add>
+[[gnu::always_inline]] inline void each_lane(int64_t begin, int64_t end, Add add) {
+  constexpr int64_t lanes = LaneSum<A>::lanes;
+  int64_t i = begin;
+  for (; i + lanes <= end; i += lanes) {
+#pragma omp simd
+    for (int64_t j = 0; j < lanes; ++j) add(i + j, j);
+  }
+  for (int64_t j = 0; i + j < end; ++j) add(i + j, j);
+}
+
 }  // namespace rille::cpu
