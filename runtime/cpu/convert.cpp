@@ -126,6 +126,23 @@ void gather_bytes(int64_t size, const char* src, int64_t stride, char* dst, int6
   }
 }
 
+template <int64_t kSize>
+void repeat_unit(char* units, int64_t n) {
+  char unit[kSize];
+  std::memcpy(unit, units, kSize);
+  for (int64_t i = 1; i < n; ++i) std::memcpy(units + i * kSize, unit, kSize);
+}
+
+// The first of n units, n times.
+void repeat_bytes(int64_t size, char* units, int64_t n) {
+  switch (size) {
+    case 8: return repeat_unit<8>(units, n);
+    case 4: return repeat_unit<4>(units, n);
+    case 2: return repeat_unit<2>(units, n);
+    default: return repeat_unit<1>(units, n);
+  }
+}
+
 void scatter_bytes(int64_t size, const char* src, char* dst, int64_t stride, int64_t n) {
   switch (size) {
     case 8: return scatter_units<8>(src, dst, stride, n);
@@ -163,6 +180,10 @@ void gather(DType from, const void* src, int64_t stride, int64_t n, DType to, vo
   const int64_t in = static_cast<int64_t>(size_of(from)), out = static_cast<int64_t>(size_of(to));
   const char* source = static_cast<const char*>(src);
   char* target = static_cast<char*>(dst);
+  if (stride == 0 && n > 0) {
+    convert(from, src, to, dst, 1);
+    return repeat_bytes(out, target, n);
+  }
   if (from == to) return gather_bytes(in, source, stride, target, n);
   alignas(64) char piece[kPiece * 8];
   for (int64_t i = 0; i < n; i += kPiece) {

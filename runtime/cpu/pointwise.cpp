@@ -10,7 +10,7 @@
 namespace rille::cpu {
 namespace {
 
-constexpr int64_t kGrain = 16;     // tiles a thread takes at least: less is not worth waking it
+constexpr int64_t kGrain = 32;     // tiles a thread takes at least: less is not worth waking it
 constexpr int64_t kShortRow = 48;  // rows below this are gathered several at a time
 
 // One operand after dims were ordered and merged. Strides count elements.
@@ -213,7 +213,7 @@ void fill_same(const Plan& p, Room* rooms) {
 
 bool is_small(const Operand& out) {
   const Tensor& y = *out.tensor;
-  return y.numel() <= kTile && y.is_contiguous() && y.dtype() == out.compute;
+  return y.numel() <= kGrain * kTile && y.is_contiguous() && y.dtype() == out.compute;
 }
 
 // Whether the tile can read `in` where it lies.
@@ -239,6 +239,7 @@ bool run_small(const Operand& out, const Operand* in, int inputs, Tile tile, con
 [[gnu::noinline]] bool run_small_with_ones(const Operand& out, const Operand* in, int inputs,
                                            Tile tile, const void* functor) {
   const Tensor& y = *out.tensor;
+  if (y.numel() > kTile) return false;
   const void* data[kMaxOperands];
   [[gnu::uninitialized]] Room rooms[kMaxOperands];
   for (int i = 0; i < inputs; ++i) {

@@ -6,12 +6,44 @@
 #include <emmintrin.h>
 #endif
 
+#include "cpu/isa.h"
+
 namespace rille::cpu {
 
 #if defined(__x86_64__)
 
+namespace {
+
+constexpr int64_t kLine = 64;
+
+// The instructions are written out: the compiler knows the wide ones only in functions that are
+// compiled for them.
+template <int Bytes>
+[[gnu::always_inline]] inline void stream_unit(char* to, const char* from) {
+  typedef long long Unit [[gnu::vector_size(Bytes)]];
+  Unit unit;
+  std::memcpy(&unit, from, Bytes);
+  if constexpr (Bytes == 16)
+    asm("movntdq %1, %0" : "=m"(*reinterpret_cast<Unit*>(to)) : "x"(unit));
+  else
+    asm("vmovntdq %1, %0" : "=m"(*reinterpret_cast<Unit*>(to)) : "v"(unit));
+}
+
+// Wide units fill a line with fewer stores: 4 % of an addition's time on Zen 3, one thread.
+struct StreamLines {
+  char* to;
+  const char* from;
+  int64_t bytes;
+  template <class Isa>
+  [[gnu::always_inline]] void run() const {
+    for (int64_t i = 0; i < bytes; i += kLine)
+      for (int64_t j = i; j < i + kLine; j += Isa::bytes) stream_unit<Isa::bytes>(to + j, from + j);
+  }
+};
+
+}  // namespace
+
 void stream_copy(void* to, const void* from, int64_t bytes) {
-  constexpr int64_t kLine = 64, kUnit = sizeof(__m128i);
   char* t = static_cast<char*>(to);
   const char* f = static_cast<const char*>(from);
   // Whole lines only: of half a line the memory would have to be read after all.
@@ -20,10 +52,7 @@ void stream_copy(void* to, const void* from, int64_t bytes) {
   std::memcpy(t, f, static_cast<size_t>(head));
   t += head;
   f += head;
-  for (int64_t i = 0; i < lines; i += kLine)
-    for (int64_t j = i; j < i + kLine; j += kUnit)
-      _mm_stream_si128(reinterpret_cast<__m128i*>(t + j),
-                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(f + j)));
+  run_best(StreamLines{t, f, lines});
   std::memcpy(t + lines, f + lines, static_cast<size_t>(bytes - head - lines));
 }
 
