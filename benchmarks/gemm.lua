@@ -1,5 +1,6 @@
 -- W11: matrix products of the shapes that the models above have, and squares. With
--- RILLE_ONEDNN=off in the environment it measures the built-in kernels.
+-- RILLE_ONEDNN=off in the environment it measures the built-in kernels (those of f32 are what it
+-- measures anyhow where there is no AVX-512).
 local rille = require "rille"
 local measure = require "measure"
 
