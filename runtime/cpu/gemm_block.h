@@ -202,9 +202,11 @@ void run_block(const Block<S, Cell>& at, int64_t unit_rows, int64_t unit_cols) {
     run_best(PackB<S, Cell>{at, panels_b * begin / shares, panels_b * end / shares});
   });
   parallel_for(count, serial ? count : 1, [&](int64_t begin, int64_t end) {
-    const int64_t across = (at.cols + tile_cols - 1) / tile_cols;
+    // Columns of tiles, one after another: a share of them is even where a few rows, cut into tiles
+    // of whole registers, are not.
+    const int64_t down = (at.rows + tile_rows - 1) / tile_rows;
     for (int64_t t = begin; t < end; ++t) {
-      const int64_t i = t / across * tile_rows, j = t % across * tile_cols;
+      const int64_t i = t % down * tile_rows, j = t / down * tile_cols;
       run_tile(at, i, std::min(tile_rows, at.rows - i), j, std::min(tile_cols, at.cols - j));
     }
   });
