@@ -92,6 +92,8 @@ class SafetensorsFile::Mapping {
   explicit Mapping(const InputFile& file) : bytes_(file.size()) {
     data_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.fd(), 0);
     if (data_ == MAP_FAILED) fail_io("map", file.path(), errno);
+    // A hint: what is not in the page cache yet comes there in huge pages, mapped as such.
+    (void)::madvise(data_, bytes_, MADV_HUGEPAGE);
   }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
