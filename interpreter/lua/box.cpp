@@ -7,13 +7,12 @@
 namespace rille::lua {
 namespace {
 
-// (For strings and tables lua_touserdata gives null, for light userdata lua_rawlen gives 0.)
-
 // Of the metatable of tensors: four times what it holds, so that few names share a place. Lua looks
 // one up for every operator.
 constexpr int kRoom = 128;
 
-// The box that an event is about: null where it is none, or finalized already.
+// The box that an event is about: null where it is none, or finalized already. (For strings and
+// tables lua_touserdata gives null, for light userdata lua_rawlen gives 0.)
 Box* box_of_event(lua_State* L) {
   Box* b = static_cast<Box*>(lua_touserdata(L, 1));
   if (!b || lua_rawlen(L, 1) < sizeof(Box)) return nullptr;

@@ -7,6 +7,7 @@
 #endif
 
 #include "cpu/isa.h"
+#include "cpu/vec.h"
 
 namespace rille::cpu {
 
@@ -20,7 +21,7 @@ constexpr int64_t kLine = 64;
 // compiled for them.
 template <int Bytes>
 [[gnu::always_inline]] inline void stream_unit(char* to, const char* from) {
-  typedef long long Unit [[gnu::vector_size(Bytes)]];
+  using Unit = Vec<int64_t, Bytes>;
   Unit unit;
   std::memcpy(&unit, from, Bytes);
   if constexpr (Bytes == 16)
