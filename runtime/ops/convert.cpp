@@ -29,11 +29,14 @@ void refuse_nan(const Tensor& given, DType to) {
   const NoGrad quiet;
   const Tensor x = contiguous(given);
   const int64_t found = cpu::first_nan(x.dtype(), x.data(), x.numel());
-  if (found >= 0)
-    throw fail(Kind::dtype, "E_NAN_UNREPRESENTABLE", "'x' holds nan at {}, and becomes {}",
-               place_of(found, x.shape()), name(to))
-        .of("x")
-        .hint("nan = 'zero' makes it 0");
+  if (found < 0) return;
+  if (x.rank() == 0)
+    throw fail(Kind::dtype, "E_NAN_UNREPRESENTABLE", "the value is nan, which {} does not have",
+               name(to));
+  throw fail(Kind::dtype, "E_NAN_UNREPRESENTABLE", "'x' holds nan at {}, and becomes {}",
+             place_of(found, x.shape()), name(to))
+      .of("x")
+      .hint("nan = 'zero' makes it 0");
 }
 
 template <class A>

@@ -5,6 +5,7 @@
 #include "core/fail.h"
 #include "ops/arith.h"
 #include "ops/compare.h"
+#include "ops/convert.h"
 #include "ops/families.h"
 #include "ops/pointwise_kernels.h"
 
@@ -27,6 +28,8 @@ struct Between {
 
 // One pass whatever the dtypes: values travel in a type that holds them exactly.
 void choose(const Tensor& condition, const Tensor& x, const Tensor& y, Tensor& out) {
+  for (const Tensor* t : {&x, &y})
+    if (t->rank() == 0) refuse_lost_nan(*t, out.dtype());
   switch (cpu::compute_type(out.dtype())) {
     case DType::f64: return map_as<double, uint8_t, double, double>(Choose{}, out, condition, x, y);
     case DType::i64:

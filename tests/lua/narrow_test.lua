@@ -132,6 +132,11 @@ t.test("nan needs a format that has one", function()
     t.error_like(function() rille.full({ 2 }, nan, { dtype = dtype }) end, refused)
     t.error_like(function() rille.zeros(2, 2, { dtype = dtype }):copy_(x) end, refused)
     t.error_like(function() rille.zeros(2, { dtype = dtype })[1] = nan end, refused)
+    local y, odd = rille.ones(2, { dtype = dtype }), rille.tensor { true, false }
+    refused.message = "the value is nan, which " .. dtype .. " does not have"
+    t.error_like(function() rille.where(odd, y, nan) end, refused)
+    t.error_like(function() y:masked_fill(odd, nan) end, refused)
+    t.error_like(function() y:masked_fill_(odd, rille.tensor(nan)) end, refused)
   end
 end)
 
