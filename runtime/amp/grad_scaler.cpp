@@ -14,8 +14,6 @@
 namespace rille::amp {
 namespace {
 
-constexpr size_t kNamed = 5;  // parameters that an error lists
-
 Error scaler_error(std::string_view code, std::string text) {
   return Error(Kind::state, code, std::move(text));
 }
@@ -77,11 +75,6 @@ std::string place(const char* what, const Site& at) {
 Error&& with_place(Error&& e, const char* what, const Site& at) {
   if (at.source) e.fact(place(what, at));
   return std::move(e);
-}
-
-void list_names(Error& e, const std::vector<std::string>& names) {
-  for (size_t i = 0; i < names.size() && i < kNamed; ++i) e.fact(names[i]);
-  if (names.size() > kNamed) e.fact(fmt::format("and {} more", names.size() - kNamed));
 }
 
 }  // namespace
@@ -201,7 +194,7 @@ void GradScaler::throw_no_grads(const ScaledOptimizer& optimizer) const {
                                       : "backward of a scaled loss has not run";
     lines.push_back(fmt::format("{:<12} {}", p.name, reason));
   }
-  list_names(e, lines);
+  list_facts(e, lines);
   throw e.hint(ran ? "is it the optimizer of this model, and were the gradients zeroed too early?"
                    : "scaler:scale(loss):backward() comes before step");
 }
@@ -230,7 +223,7 @@ void GradScaler::throw_collapsed() {
       scaler_error("E_SCALER_COLLAPSED",
                    fmt::format("the scale has fallen to {} in {} updates", scale(), updates_));
   for (std::string& name : bad_) name = fmt::format("{:<12} {}", "not finite", name);
-  list_names(e, std::exchange(bad_, {}));
+  list_facts(e, std::exchange(bad_, {}));
   throw e.hint(
       "rille.debugging.detect_anomaly names the op; a rate that is too high does this, too");
 }

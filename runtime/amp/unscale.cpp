@@ -11,19 +11,16 @@
 namespace rille::amp {
 namespace {
 
-constexpr size_t kNamed = 5;  // parameters that an error lists
-
 void refuse_f16(std::span<const ScaledParam> params) {
-  std::vector<const ScaledParam*> wrong;
+  std::vector<std::string> wrong;
   for (const ScaledParam& p : params)
     if (const Tensor g = autograd::grad_of(p.param); g && g.dtype() == DType::f16 && !p.master)
-      wrong.push_back(&p);
+      wrong.push_back(p.name);
   if (wrong.empty()) return;
   Error e =
       fail(Kind::dtype, "E_SCALER_F16_GRADS",
            "{} of {} gradients are f16: small ones would be lost", wrong.size(), params.size());
-  for (size_t i = 0; i < wrong.size() && i < kNamed; ++i) e.fact(wrong[i]->name);
-  if (wrong.size() > kNamed) e.fact(fmt::format("and {} more", wrong.size() - kNamed));
+  list_facts(e, wrong);
   throw e.hint(
       "keep the parameters f32 and let autocast lower them, or give the optimizer "
       "master_weights = true");
@@ -55,6 +52,12 @@ std::vector<Flat> flat_gradients(std::span<const ScaledParam> params) {
 }
 
 }  // namespace
+
+void list_facts(Error& e, std::span<const std::string> lines) {
+  constexpr size_t kNamed = 5;
+  for (size_t i = 0; i < lines.size() && i < kNamed; ++i) e.fact(lines[i]);
+  if (lines.size() > kNamed) e.fact(fmt::format("and {} more", lines.size() - kNamed));
+}
 
 std::vector<size_t> unscale(std::span<const ScaledParam> params, double inverse) {
   const NoGrad quiet;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/tensor.h"
 
 namespace rille::amp {
@@ -15,6 +16,9 @@ struct ScaledParam {
   std::string name;     // for errors
   bool master = false;  // its optimizer steps an f32 copy of it
 };
+
+/// Adds lines to an error as facts: five, and how many more there are.
+void list_facts(Error& e, std::span<const std::string> lines);
 
 /// Multiplies every gradient by `inverse` in place, and clears its mark of being scaled. The f16 or
 /// bf16 gradient of a parameter that has a master copy is replaced by an f32 one, so that small

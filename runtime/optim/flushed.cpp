@@ -56,11 +56,13 @@ std::string flushed_warning(const std::string& op, std::span<const Tensor> param
   const auto share = [&](int64_t n) {
     return 100 * static_cast<double>(n) / static_cast<double>(sum.all);
   };
-  return fmt::format(
-      "W_F16_NO_SCALER: {}{}: {:.3g} % of the gradients are too small for f16, and {:.3g} % are 0: "
-      "{}; amp.GradScaler keeps them",
-      at.source ? fmt::format("{}:{}: ", at.source, at.line) : std::string(), op, share(sum.small),
-      share(sum.zero), listed);
+  const std::string what =
+      all_zero ? "all gradients are 0, which small ones become in f16"
+               : fmt::format("{:.3g} % of the gradients are too small for f16, {:.3g} % are 0",
+                             share(sum.small), share(sum.zero));
+  return fmt::format("W_F16_NO_SCALER: {}{}: {}: {}; amp.GradScaler keeps small ones",
+                     at.source ? fmt::format("{}:{}: ", at.source, at.line) : std::string(), op,
+                     what, listed);
 }
 
 }  // namespace rille::optim

@@ -57,7 +57,7 @@ local opt = rille.optim.SGD(model:parameters(), { lr = 0.1 })
 local scaler = amp.GradScaler { enabled = arg[1] == "scaled" }
 for _ = 1, 3 do
   local loss = amp.autocast({ dtype = arg[2] or "f16" }, function()
-    return rille.mse_loss(model(rille.randn(32, 16)), rille.zeros(32, 8)) * 1e-3
+    return rille.mse_loss(model(rille.randn(32, 16)), rille.zeros(32, 8)) * (tonumber(arg[3]) or 1e-3)
   end)
   scaler:scale(loss):backward()
   scaler:step(opt)
@@ -69,6 +69,8 @@ says 0 '^rille: warning: W_F16_NO_SCALER: flushed.lua:12: SGD.step: [0-9.]* % of
   "$RILLE" run flushed.lua
 [ "$(grep -c W_F16 said)" = 1 ] || fail "not once" said
 grep -q "'1.weight'" said || fail "without the parameters" said
+says 0 'SGD.step: all gradients are 0, which small ones become in f16: .*1.weight' \
+  "$RILLE" run flushed.lua plain f16 1e-12
 says 0 '' "$RILLE" run flushed.lua scaled
 [ ! -s said ] || fail "a warning in spite of the scaler" said
 says 0 '' "$RILLE" run flushed.lua plain bf16
