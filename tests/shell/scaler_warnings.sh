@@ -55,9 +55,10 @@ rille.seed(0)
 local model = nn.Sequential(nn.Linear(16, 64), nn.Linear(64, 8))
 local opt = rille.optim.SGD(model:parameters(), { lr = 0.1 })
 local scaler = amp.GradScaler { enabled = arg[1] == "scaled" }
+local factor = tonumber(arg[3]) or 1e-3
 for _ = 1, 3 do
   local loss = amp.autocast({ dtype = arg[2] or "f16" }, function()
-    return rille.mse_loss(model(rille.randn(32, 16)), rille.zeros(32, 8)) * (tonumber(arg[3]) or 1e-3)
+    return rille.mse_loss(model(rille.randn(32, 16)), rille.zeros(32, 8)) * factor
   end)
   scaler:scale(loss):backward()
   scaler:step(opt)
@@ -65,7 +66,7 @@ for _ = 1, 3 do
   opt:zero_grad()
 end
 LUA
-says 0 '^rille: warning: W_F16_NO_SCALER: flushed.lua:12: SGD.step: [0-9.]* % of the gradients' \
+says 0 '^rille: warning: W_F16_NO_SCALER: flushed.lua:13: SGD.step: [0-9.]* % of the gradients' \
   "$RILLE" run flushed.lua
 [ "$(grep -c W_F16 said)" = 1 ] || fail "not once" said
 grep -q "'1.weight'" said || fail "without the parameters" said
