@@ -28,6 +28,7 @@ struct Between {
 
 // One pass whatever the dtypes: values travel in a type that holds them exactly.
 void choose(const Tensor& condition, const Tensor& x, const Tensor& y, Tensor& out) {
+  // Tensors share out's dtype, as promotion has it; a single value may come from a wider one.
   for (const Tensor* t : {&x, &y})
     if (t->rank() == 0) refuse_lost_nan(*t, out.dtype());
   switch (cpu::compute_type(out.dtype())) {

@@ -1,5 +1,6 @@
 // What serves narrow formats: scales of blocks, codes, the end of a scaled product, rounding by
-// chance, and counts of what a format would lose. Formats are worked out from their numbers of bits
+// chance, and counts of values by kind and power of two (what a format would lose of them, and
+// values that are not finite, are in tests/unit). Formats are worked out from their numbers of bits
 // here, code by code.
 #include <algorithm>
 #include <array>
