@@ -234,12 +234,6 @@ bool unscale_chunk(const Span& t, double factor, int64_t begin, int64_t end) {
 }
 
 template <class A>
-RILLE_CLONES void axpy_piece(A alpha, const A* x, A* y, int64_t n) {
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) y[i] += alpha * x[i];
-}
-
-template <class A>
 bool scale_chunk(const Span& t, double factor, int64_t begin, int64_t end) {
   bool finite = true;
   A room[kPiece];
@@ -368,24 +362,6 @@ StepChange step_change(std::span<const Stepped> tensors) {
     all.lost += one.lost;
   }
   return all;
-}
-
-void axpy(double alpha, Span x, Span y) {
-  each_chunk(std::span<const Span>(&y, 1), [&](size_t, int64_t, int64_t begin, int64_t end) {
-    with_accumulator(y.dtype, [&]<class A>() {
-      A x_room[kPiece], y_room[kPiece];
-      for (int64_t at = begin; at < end; at += kPiece) {
-        const int64_t n = std::min(kPiece, end - at);
-        const A* from = load(x.dtype, x.data, at, n, x_room);
-        const bool direct = y.dtype == kDType<A>;
-        char* target = element(y.data, y.dtype, at);
-        A* to = direct ? reinterpret_cast<A*>(target) : y_room;
-        if (!direct) convert(y.dtype, target, kDType<A>, to, n);
-        axpy_piece(static_cast<A>(alpha), from, to, n);
-        if (!direct) convert(kDType<A>, to, y.dtype, target, n);
-      }
-    });
-  });
 }
 
 }  // namespace rille::cpu

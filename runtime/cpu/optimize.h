@@ -74,7 +74,5 @@ struct StepChange {
   int64_t lost = 0;
 };
 StepChange step_change(std::span<const Stepped> tensors);
-/// y += alpha * x, both of n elements.
-void axpy(double alpha, Span x, Span y);
 
 }  // namespace rille::cpu

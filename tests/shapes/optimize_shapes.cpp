@@ -240,33 +240,10 @@ Outcome unscale(Dice& dice) {
               })};
 }
 
-Outcome axpy(Dice& dice) {
-  const DType d = dice.float_type(), e = dice.flip() ? d : dice.float_type();
-  const int64_t n = dice.size(dice.one_in(5) ? 100000 : 3000);
-  const double alpha = dice.real(-2, 2);
-  Array x(d, dice.values(n), dice);
-  const Array y(e, dice.values(n), dice);
-  const Values a = x.values(), b = y.values();
-  // the narrower of the two arithmetics
-  const DType compute = d == DType::f64 && e == DType::f64 ? DType::f64 : DType::f32;
-  Wants want;
-  for (size_t i = 0; i < a.size(); ++i)
-    want.push_back(
-        rounded(e, b[i] + alpha * a[i], 4, std::fabs(b[i]) + std::fabs(alpha * a[i]), compute));
-  return {fmt::format("{} += {} n {}", name(e), name(d), n),
-          with_threads(
-              {y},
-              [&](Arrays& r) {
-                cpu::axpy(alpha, {d, x.data(), n}, {e, r[0].data(), n});
-              },
-              [&](const Arrays& r) { return differs("y", r[0], want); })};
-}
-
 const Family kFamily("optimize", {{"sgd", 120, sgd},
                                   {"adam", 120, adam},
                                   {"norms", 200, norms},
-                                  {"unscale", 200, unscale},
-                                  {"axpy", 300, axpy}});
+                                  {"unscale", 200, unscale}});
 
 }  // namespace
 }  // namespace rille::shapes

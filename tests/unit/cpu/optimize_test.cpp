@@ -137,7 +137,7 @@ TEST_CASE("small updates are lost without a master, and kept with one", "[optimi
   }
 }
 
-TEST_CASE("norms, scaling and axpy", "[optimize]") {
+TEST_CASE("norms and scaling", "[optimize]") {
   float three = 3;
   double four = 4;
   const cpu::Span both[] = {{DType::f32, &three, 1}, {DType::f64, &four, 1}};
@@ -146,14 +146,10 @@ TEST_CASE("norms, scaling and axpy", "[optimize]") {
   CHECK(cpu::scale_all(both, 0.5));
   CHECK((three == 1.5f && four == 2));
   for (const DType d : kFloats) {
-    Buffer x(d, spread(100000, 1)), y(d, spread(100000, 2));
-    const Values xs = x.values(), ys = y.values();
+    Buffer x(d, spread(100000, 1));
+    const Values xs = x.values();
     const cpu::Span span{d, x.data(), 100000};
     CHECK(cpu::square_sums({&span, 1})[0] == Approx(dot(xs, xs)));
-    cpu::axpy(.5, span, {d, y.data(), 100000});
-    Values want = ys;
-    for (size_t i = 0; i < xs.size(); ++i) want[i] += .5 * xs[i];
-    require_close(y.values(), want, tolerance(d));
     CHECK(cpu::scale_all({&span, 1}, 2));
     require_close(x.values(),
                   Buffer(d,
