@@ -9,7 +9,7 @@ namespace rille::cpu {
 /// exp(x) for x <= 88, within 2 ulp; 0 where the result would be subnormal; nan stays nan.
 /// With k = round(x / ln 2) and r = x - k ln 2, the result is 2^k times a polynomial of r whose
 /// coefficients minimise the largest relative error on |r| <= ln 2 / 2 (3e-9).
-inline float fast_exp(float x) {
+RILLE_HD inline float fast_exp(float x) {
   constexpr float log2e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
   constexpr float magic = 0x1.8p23f;  // adding it leaves round(y) in the low bits of the sum
   const float shifted = x * log2e + magic;
@@ -25,6 +25,6 @@ inline float fast_exp(float x) {
   const float power = bits_to_float((float_to_bits(shifted) << 23) + 0x3f800000u);
   return x < -87.3f ? 0.0f : p * power;
 }
-inline double fast_exp(double x) { return math::exp(x); }
+RILLE_HD inline double fast_exp(double x) { return math::exp(x); }
 
 }  // namespace rille::cpu

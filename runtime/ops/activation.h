@@ -2,6 +2,7 @@
 // model of how an op is written. Formulas have no branches around calls, so that the loops over
 // them vectorise. Those made of straight lines are in ops/rectifier.h.
 #pragma once
+#include "cpu/normal.h"
 #include "ops/pointwise.h"
 
 namespace rille {
@@ -60,19 +61,19 @@ struct Gelu : Unary<Gelu> {
 
   struct Fn {
     bool tanh;
-    /// The normal distribution function at x: 0.5 * (1 + erf(x / sqrt 2)), or, nearly the same,
-    /// sigmoid(2 u) with u = sqrt(2 / pi) * (x + 0.044715 * x^3).
+    /// The normal distribution function at x or, nearly the same, sigmoid(2 u) with
+    /// u = sqrt(2 / pi) * (x + 0.044715 * x^3).
     template <class A>
     RILLE_HD A gate(A x) const {
       if (tanh)
         return A(1) /
                (A(1) + math::exp(x * (A(-1.5957691216057308) + A(-0.07135481627260025) * x * x)));
-      return A(0.5) + A(0.5) * math::erf(x * A(0.7071067811865476));
+      return math::normal_cdf(x);
     }
     template <class A>
     RILLE_HD A gate_slope(A x, A g) const {
       if (tanh) return g * (A(1) - g) * (A(1.5957691216057308) + A(0.21406444881780073) * x * x);
-      return A(0.3989422804014327) * math::exp(x * x * A(-0.5));
+      return math::normal_pdf(x);
     }
     template <class A>
     RILLE_HD A value(A x) const {
