@@ -32,12 +32,13 @@ dnnl::primitive_attr scaled(const Gemm& g) {
 
 Prepared prepare(DType dtype, const Gemm& g, bool with_bias) {
   const auto type = dnn_type(dtype);
-  // A batch stride of 0 is a batch of one, which oneDNN broadcasts.
+  // A batch stride of 0 is a batch of one, which oneDNN broadcasts. Its kernels take a lone matrix
+  // only with the batch stride that a whole batch would have.
   const auto desc = [&](int64_t rows, int64_t cols, int64_t ld, int64_t stride, bool turned) {
     const bool shared = stride == 0 && g.batch > 1;
     const memory::dims strides = turned ? memory::dims{stride, 1, ld} : memory::dims{stride, ld, 1};
     memory::dims whole = strides;
-    if (shared || g.batch == 1) whole[0] = ld * std::max(rows, cols);
+    if (shared || g.batch == 1) whole[0] = ld * (turned ? cols : rows);
     return memory::desc({shared ? 1 : g.batch, rows, cols}, type, whole);
   };
   Prepared p;
