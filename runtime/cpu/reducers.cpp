@@ -197,7 +197,9 @@ template <class F>
   constexpr int64_t line = 64 / sizeof(typename F::In);
   const bool ahead = is_intel();
   for (int64_t i = 0; i < kReducerBlock; i += kParts<F>)
+#pragma GCC unroll 8
     for (int64_t part = 0; part < kParts<F>; part += line)
+#pragma GCC unroll 4
       for (int64_t p = 0; p < kPlaces; ++p) {
         typename F::Part* to = parts[p] + part;
         const typename F::In* from = x + p * apart + i + part;
