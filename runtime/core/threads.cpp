@@ -16,6 +16,12 @@ using Body = FunctionRef<void(int64_t, int64_t)>;
 
 constexpr std::chrono::milliseconds kPiece{2};
 
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t whole_units(int64_t n, int64_t unit) {
+  unit = std::max<int64_t>(1, unit);
+  return ceil_div(std::max<int64_t>(1, n), unit) * unit;
+}
+
 // Under a budget that may end a computation: in pieces of some milliseconds, so that it ends soon
 // after it has to. Pieces are whole grains, so the results are the same.
 void run_pieces(int64_t begin, int64_t end, int64_t grain, Budget* budget, const Body& body) {
@@ -40,10 +46,10 @@ void end_early(const Budget* budget) {
 #if defined(RILLE_SERIAL)
 int threads() { return 1; }
 void set_threads(int) {}
-void parallel_for(int64_t n, int64_t grain, Body body) {
+void parallel_evenly(int64_t n, int64_t least, int64_t unit, Body body) {
   if (n <= 0) return;
   Budget* budget = Budget::ending();
-  run_pieces(0, n, std::max<int64_t>(1, grain), budget, body);
+  run_pieces(0, n, whole_units(least, unit), budget, body);
   end_early(budget);
 }
 #else
@@ -51,30 +57,31 @@ void parallel_for(int64_t n, int64_t grain, Body body) {
 int threads() { return std::max(1, omp_get_max_threads()); }
 void set_threads(int n) { omp_set_num_threads(std::max(1, n)); }
 
-void parallel_for(int64_t n, int64_t grain, Body body) {
+void parallel_evenly(int64_t n, int64_t least, int64_t unit, Body body) {
   if (n <= 0) return;
-  grain = std::max<int64_t>(1, grain);
+  unit = std::max<int64_t>(1, unit);
+  least = whole_units(least, unit);
   Budget* budget = Budget::ending();
-  if (n <= grain) {
+  if (n <= least) {
     if (budget && budget->over()) budget->raise();
     body(0, n);
     return end_early(budget);
   }
-  const int64_t chunks = (n + grain - 1) / grain;
-  const int team = static_cast<int>(std::min<int64_t>(chunks, threads()));
+  const int team = static_cast<int>(std::min<int64_t>(ceil_div(n, least), threads()));
   if (team <= 1 || omp_in_parallel()) {
-    run_pieces(0, n, grain, budget, body);
+    run_pieces(0, n, least, budget, body);
     return end_early(budget);
   }
+  const int64_t units = ceil_div(n, unit);
   const SharedReferences team_holds_tensors;
   std::exception_ptr failure;
 #pragma omp parallel num_threads(team)
   {
     const int64_t parts = omp_get_num_threads(), me = omp_get_thread_num();
-    const int64_t begin = chunks * me / parts * grain;
-    const int64_t end = std::min(n, chunks * (me + 1) / parts * grain);
+    const int64_t begin = units * me / parts * unit;
+    const int64_t end = std::min(n, units * (me + 1) / parts * unit);
     try {
-      run_pieces(begin, end, grain, budget, body);
+      run_pieces(begin, end, least, budget, body);
     } catch (...) {  // an exception must not leave the parallel region
 #pragma omp critical(rille_parallel_for)
       if (!failure) failure = std::current_exception();
@@ -84,5 +91,7 @@ void parallel_for(int64_t n, int64_t grain, Body body) {
   end_early(budget);
 }
 #endif
+
+void parallel_for(int64_t n, int64_t grain, Body body) { parallel_evenly(n, grain, grain, body); }
 
 }  // namespace rille

@@ -37,4 +37,10 @@ class FunctionRef<R(A...)> {
 /// a body comes out here.
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body);
 
+/// The same for work that may be cut at any multiple of `unit`: shares are as even as that allows.
+/// `least` is worth a thread of its own; parallel_for over three grains leaves one of two threads
+/// with two of them.
+void parallel_evenly(int64_t n, int64_t least, int64_t unit,
+                     FunctionRef<void(int64_t, int64_t)> body);
+
 }  // namespace rille

@@ -69,14 +69,6 @@ RILLE_CLONES void score_block(const BlockPair& span, const Scores<A>& x) {
   }
 }
 
-template <class A>
-RILLE_CLONES A dot(const A* x, const A* y, int64_t n) {
-  A sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) sum += x[i] * y[i];
-  return sum;
-}
-
 struct Inputs {
   const Attention& args;
   Heads q, k, v, o, d_o;
@@ -146,12 +138,7 @@ class Backward {
     if (at.batch == loaded_head_.batch && at.head == loaded_head_.head) return;
     queries_.load(x_.dtype, in_.q, at, x_.queries, packing_scale<Cell>(x_.scale));
     d_o_.load(x_.dtype, in_.d_o, at, x_.queries);
-    RowReader<A> out(x_.dtype, in_.o.data, x_.value_width);
-    RowReader<A> slope(x_.dtype, in_.d_o.data, x_.value_width);
-    for (int64_t t = 0; t < x_.queries; ++t)
-      delta_[t] = dot(out.at(start_of(in_.o.batch, in_.o.head, at) + t * in_.o.time),
-                      slope.at(start_of(in_.d_o.batch, in_.d_o.head, at) + t * in_.d_o.time),
-                      x_.value_width);
+    multiply_rows(x_.dtype, in_.o, in_.d_o, at, x_.queries, x_.value_width, delta_.data());
     loaded_head_ = at;
   }
 

@@ -2,16 +2,66 @@
 
 #include <limits>
 
+#include "core/half.h"
 #include "core/macros.h"
 #include "cpu/philox_words.h"
 
 namespace rille::cpu {
 namespace {
 
-template <class A>
-RILLE_CLONES void scale_row(const A* x, A scale, A* y, int64_t n) {
+// Rows, so many elements apart.
+template <class T>
+struct RowsAt {
+  T* first;
+  int64_t apart;
+};
+
+// A conversion in the loop itself would keep it from being one of vectors.
+template <class To, class A>
+inline To stored(A x) {
+  return To(x);
+}
+
+// All rows in one call: they are short, and choosing the clone takes as long as one of them.
+template <class A, class From, class To>
+RILLE_CLONES void scale_rows(RowsAt<const From> from, A scale, RowsAt<To> to, int64_t rows,
+                             int64_t width) {
+  for (int64_t t = 0; t < rows; ++t) {
+    const From* __restrict x = from.first + t * from.apart;
+    To* __restrict y = to.first + t * to.apart;
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale;
+    for (int64_t i = 0; i < width; ++i) y[i] = stored<To>(static_cast<A>(x[i]) * scale);
+  }
+}
+
+template <class A, class S>
+RILLE_CLONES void multiply_rows(RowsAt<const S> x, RowsAt<const S> y, int64_t rows, int64_t width,
+                                A* to) {
+  for (int64_t t = 0; t < rows; ++t) {
+    const S *a = x.first + t * x.apart, *b = y.first + t * y.apart;
+    A sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < width; ++i) sum += static_cast<A>(a[i]) * static_cast<A>(b[i]);
+    to[t] = sum;
+  }
+}
+
+// Calls f.operator()<S>() with what tensors of d hold, whose accumulator is A.
+template <class A, class F>
+void with_stored(DType d, F&& f) {
+  if constexpr (std::is_same_v<A, double>)
+    f.template operator()<double>();
+  else if (d == DType::bf16)
+    f.template operator()<bf16>();
+  else if (d == DType::f16)
+    f.template operator()<f16>();
+  else
+    f.template operator()<float>();
+}
+
+template <class S>
+RowsAt<const S> rows_at(const Heads& from, Place at) {
+  return {static_cast<const S*>(from.data) + start_of(from.batch, from.head, at), from.time};
 }
 
 typedef float Eight __attribute__((vector_size(32)));
@@ -84,12 +134,11 @@ void transpose(const double* from, int64_t row, int64_t rows, int64_t width, dou
 template <class A>
 void pack_rows(DType d, const Heads& from, Place at, int64_t time, int64_t width, A scale, A* to) {
   const int64_t row = padded<A>(width);
-  RowReader<A> in(d, from.data, width);
-  for (int64_t t = 0; t < time; ++t) {
-    const A* x = in.at(start_of(from.batch, from.head, at) + t * from.time);
-    scale_row(x, scale, to + t * row, width);
+  with_stored<A>(d, [&]<class S>() {
+    scale_rows<A>(rows_at<S>(from, at), scale, RowsAt<A>{to, row}, time, width);
+  });
+  for (int64_t t = 0; width < row && t < time; ++t)
     std::fill(to + t * row + width, to + (t + 1) * row, A(0));
-  }
 }
 
 template <class A>
@@ -114,11 +163,19 @@ void pack_columns(DType d, const Heads& from, Place at, int64_t time, int64_t wi
 template <class A>
 void unpack_rows(const A* from, A scale, int64_t begin, int64_t end, int64_t width, DType d,
                  const HeadsOut& to, Place at) {
-  RowWriter<A> out(d, to.data, width);
-  for (int64_t t = begin; t < end; ++t, from += padded<A>(width)) {
-    scale_row(from, scale, out.at(start_of(to.batch, to.head, at) + t * to.time), width);
-    out.done();
-  }
+  const int64_t start = start_of(to.batch, to.head, at) + begin * to.time;
+  with_stored<A>(d, [&]<class S>() {
+    scale_rows<A>(RowsAt<const A>{from, padded<A>(width)}, scale,
+                  RowsAt<S>{static_cast<S*>(to.data) + start, to.time}, end - begin, width);
+  });
+}
+
+template <class A>
+void multiply_rows(DType d, const Heads& x, const Heads& y, Place at, int64_t time, int64_t width,
+                   A* to) {
+  with_stored<A>(d, [&]<class S>() {
+    multiply_rows<A, S>(rows_at<S>(x, at), rows_at<S>(y, at), time, width, to);
+  });
 }
 
 template <class A>
@@ -153,12 +210,13 @@ void load_factors(const Attention& x, Place at, const BlockPair& span, A* to) {
   }
 }
 
-#define RILLE_BLOCKS_(A)                                                                    \
-  template void pack_rows(DType, const Heads&, Place, int64_t, int64_t, A, A*);             \
-  template void pack_columns(DType, const Heads&, Place, int64_t, int64_t, A*);             \
-  template void unpack_rows(const A*, A, int64_t, int64_t, int64_t, DType, const HeadsOut&, \
-                            Place);                                                         \
-  template void load_mask(const Attention&, Place, const BlockPair&, A*);                   \
+#define RILLE_BLOCKS_(A)                                                                       \
+  template void pack_rows(DType, const Heads&, Place, int64_t, int64_t, A, A*);                \
+  template void pack_columns(DType, const Heads&, Place, int64_t, int64_t, A*);                \
+  template void unpack_rows(const A*, A, int64_t, int64_t, int64_t, DType, const HeadsOut&,    \
+                            Place);                                                            \
+  template void multiply_rows(DType, const Heads&, const Heads&, Place, int64_t, int64_t, A*); \
+  template void load_mask(const Attention&, Place, const BlockPair&, A*);                      \
   template void load_factors(const Attention&, Place, const BlockPair&, A*);
 RILLE_BLOCKS_(float)
 RILLE_BLOCKS_(double)

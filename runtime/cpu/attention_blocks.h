@@ -63,6 +63,11 @@ template <class A>
 void unpack_rows(const A* from, A scale, int64_t begin, int64_t end, int64_t width, DType d,
                  const HeadsOut& to, Place at);
 
+/// to[t] = the sum over the width of x[t] * y[t].
+template <class A>
+void multiply_rows(DType d, const Heads& x, const Heads& y, Place at, int64_t time, int64_t width,
+                   A* to);
+
 /// Where a head begins.
 inline int64_t start_of(int64_t batch_stride, int64_t head_stride, Place at) {
   return at.batch * batch_stride + at.head * head_stride;

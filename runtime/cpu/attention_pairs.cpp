@@ -19,6 +19,12 @@ RILLE_CLONES void shuffle_rows(const bf16* first, const bf16* second, uint32_t* 
     to[j] = first[j].bits | static_cast<uint32_t>(second[j].bits) << 16;
 }
 
+// The same where there is no second row: zeros.
+RILLE_CLONES void widen_row(const bf16* first, uint32_t* to, int64_t n) {
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j) to[j] = first[j].bits;
+}
+
 RILLE_CLONES void round_row(const float* x, uint16_t* to, int64_t n) {
 #pragma omp simd
   for (int64_t j = 0; j < n; ++j) to[j] = bf16_bits(x[j]);
@@ -45,24 +51,29 @@ void pack_left(const Heads& from, Place at, int64_t time, int64_t width, Pair* t
 
 void pack_right(const Heads& from, Place at, int64_t time, int64_t width, Pair* to) {
   const int64_t row = padded<float>(width);
-  const Scratch<bf16> zeros(width);
-  std::fill_n(zeros.data(), width, bf16(0.0f));
   for (int64_t t = 0; t < time; t += 2, to += row) {
-    const bf16* second = t + 1 < time ? row_of(from, at, t + 1) : zeros.data();
-    shuffle_rows(row_of(from, at, t), second, words(to), width);
+    if (t + 1 < time)
+      shuffle_rows(row_of(from, at, t), row_of(from, at, t + 1), words(to), width);
+    else
+      widen_row(row_of(from, at, t), words(to), width);
     std::fill(words(to) + width, words(to) + row, 0u);
   }
 }
 
-// A pair is a word that travels as a float: 64 rows of words become 64 columns.
+// A pair is a word that travels as a float: 64 rows of words become 64 columns. Rows that lie as
+// whole words are read where they are.
 void pack_columns(const Heads& from, Place at, int64_t time, int64_t width, Pair* to) {
   const int64_t row = pairs_of(width);
-  const Scratch<Pair> rows(kBlock * row);
+  const bool direct = width % 2 == 0 && from.time % 2 == 0 &&
+                      reinterpret_cast<uintptr_t>(row_of(from, at, 0)) % sizeof(Pair) == 0;
+  const Scratch<Pair> rows(direct ? 0 : kBlock * row);
   for (int64_t t = 0; t < time; t += kBlock, to += row * kBlock) {
     const int64_t n = std::min(kBlock, time - t);
-    for (int64_t i = 0; i < n; ++i) copy_row(row_of(from, at, t + i), width, rows.data() + i * row);
+    for (int64_t i = 0; !direct && i < n; ++i)
+      copy_row(row_of(from, at, t + i), width, rows.data() + i * row);
     if (n < kBlock) std::fill_n(words(to), row * kBlock, 0u);
-    transpose(reinterpret_cast<const float*>(rows.data()), row, n, row,
+    const void* source = direct ? static_cast<const void*>(row_of(from, at, t)) : rows.data();
+    transpose(static_cast<const float*>(source), direct ? from.time / 2 : row, n, row,
               reinterpret_cast<float*>(to));
   }
 }

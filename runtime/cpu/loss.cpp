@@ -101,7 +101,7 @@ CrossEntropyTotals forward(DType d, const void* logits, const CrossEntropy& c, A
   if (totals.bad_row >= 0) return totals;
   const A s = static_cast<A>(c.label_smoothing), all = total_weight<A>(c);
   const A* w = static_cast<const A*>(c.class_weight);
-  parallel_for(c.rows, rows_per_chunk(c.classes), [&](int64_t begin, int64_t end) {
+  parallel_evenly(c.rows, rows_per_chunk(c.classes), 1, [&](int64_t begin, int64_t end) {
     RowReader<A> in(d, logits, c.classes);
     for (int64_t r = begin; r < end; ++r) {
       const A* x = in.at(r * c.classes);
@@ -130,7 +130,7 @@ void backward(DType d, const void* logits, const CrossEntropy& c, const Backward
   const A s = static_cast<A>(c.label_smoothing), all = total_weight<A>(c);
   const A* w = static_cast<const A*>(c.class_weight);
   const A* scales = static_cast<const A*>(b.scale);
-  parallel_for(c.rows, rows_per_chunk(c.classes), [&](int64_t begin, int64_t end) {
+  parallel_evenly(c.rows, rows_per_chunk(c.classes), 1, [&](int64_t begin, int64_t end) {
     RowReader<A> in(d, logits, c.classes);
     RowWriter<A> out(d, dlogits, c.classes, c.rows);
     for (int64_t r = begin; r < end; ++r) {

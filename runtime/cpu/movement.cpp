@@ -12,6 +12,7 @@ namespace rille::cpu {
 namespace {
 
 constexpr int64_t kGrain = 1 << 15;    // elements a thread takes at least
+constexpr int64_t kUnit = 1 << 10;     // at whose multiples a copy of one piece is cut
 constexpr int64_t kBlock = kTurnRows;  // rows of a band that turns rows into columns
 
 // Dims in the order of the target's memory, merged where both sides allow it.
@@ -100,7 +101,7 @@ void run(Plan p, U* to, const U* from, int64_t total) {
   const int64_t row = p.sizes[last] * (turned ? kBlock : 1);
   const int64_t bands = turned ? (p.sizes[last - 1] + kBlock - 1) / kBlock : 1;
   const int64_t pieces = total / (p.sizes[last] * (turned ? p.sizes[last - 1] : 1)) * bands;
-  parallel_for(pieces, std::max<int64_t>(1, kGrain / row), [&](int64_t begin, int64_t end) {
+  parallel_evenly(pieces, kGrain / row, 1, [&](int64_t begin, int64_t end) {
     Walk<2> walk(sizes, {&to_steps, &from_steps}, begin / bands);
     for (int64_t i = begin; i < end; ++i) {
       U* t = to + walk.offset[0];
@@ -122,7 +123,7 @@ void run_as(const Plan& p, const Tensor& dst, const Tensor& src) {
   const U* from = src.data_as<U>();
   if (p.sizes.size() == 1 && p.to[0] == 1 && p.from[0] == 1) {
     const bool past_caches = dst.nbytes() >= kPastCaches;
-    parallel_for(p.sizes[0], kGrain * 4, [&](int64_t begin, int64_t end) {
+    parallel_evenly(p.sizes[0], kGrain * 4, kUnit, [&](int64_t begin, int64_t end) {
       const StreamEnd streamed(past_caches);
       const int64_t bytes = (end - begin) * static_cast<int64_t>(sizeof(U));
       if (past_caches)
@@ -142,22 +143,20 @@ void band_rows(const Tensor& y, const Tensor& x, int64_t low, int64_t high) {
   const Shape outer(y.shape().begin(), y.shape().end() - 1);
   const Strides to(y.strides().begin(), y.strides().end() - 1);
   const Strides from(x.strides().begin(), x.strides().end() - 1);
-  parallel_for(y.numel() / cols, std::max<int64_t>(1, kGrain / cols),
-               [&](int64_t begin, int64_t end) {
-                 Walk<2> walk(outer, {&to, &from}, begin);
-                 for (int64_t i = begin; i < end; ++i, walk.next()) {
-                   U* t = y.data_as<U>() + walk.offset[0];
-                   const U* f = x.data_as<U>() + walk.offset[1];
-                   const int64_t row = walk.at(last - 1);
-                   const int64_t first = std::clamp<int64_t>(row + low, 0, cols);
-                   const int64_t behind = std::clamp<int64_t>(row + high + 1, first, cols);
-                   const U zero = 0;
-                   copy_row(t, step, &zero, 0, first);
-                   if (t != f)
-                     copy_row(t + first * step, step, f + first * stride, stride, behind - first);
-                   copy_row(t + behind * step, step, &zero, 0, cols - behind);
-                 }
-               });
+  parallel_evenly(y.numel() / cols, kGrain / cols, 1, [&](int64_t begin, int64_t end) {
+    Walk<2> walk(outer, {&to, &from}, begin);
+    for (int64_t i = begin; i < end; ++i, walk.next()) {
+      U* t = y.data_as<U>() + walk.offset[0];
+      const U* f = x.data_as<U>() + walk.offset[1];
+      const int64_t row = walk.at(last - 1);
+      const int64_t first = std::clamp<int64_t>(row + low, 0, cols);
+      const int64_t behind = std::clamp<int64_t>(row + high + 1, first, cols);
+      const U zero = 0;
+      copy_row(t, step, &zero, 0, first);
+      if (t != f) copy_row(t + first * step, step, f + first * stride, stride, behind - first);
+      copy_row(t + behind * step, step, &zero, 0, cols - behind);
+    }
+  });
 }
 
 }  // namespace

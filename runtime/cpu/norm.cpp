@@ -156,7 +156,7 @@ struct Forward {
 template <class A, bool kCentred>
 void forward(const Forward& f) {
   const Vector<A> w(f.affine.dtype, f.affine.weight, f.n), b(f.affine.dtype, f.affine.bias, f.n);
-  parallel_for(f.rows, rows_per_chunk(f.n), [&](int64_t begin, int64_t end) {
+  parallel_evenly(f.rows, rows_per_chunk(f.n), 1, [&](int64_t begin, int64_t end) {
     RowReader<A> in(f.d, f.x, f.n);
     RowWriter<A> out(f.d, f.y, f.n, f.rows);
     for (int64_t r = begin; r < end; ++r) {

@@ -267,7 +267,7 @@ void pointwise(Operand out, const Operand* in, int inputs, Tile tile, const void
   const int64_t per_row = by_row ? (row + kTile - 1) / kTile : 1;
   const int64_t tiles = by_row ? p.total / row * per_row : (p.total + kTile - 1) / kTile;
   const int64_t grain = by_row && row < kTile ? kGrain * kTile / row : kGrain;
-  parallel_for(tiles, grain, [&](int64_t first, int64_t last) {
+  parallel_evenly(tiles, grain, 1, [&](int64_t first, int64_t last) {
     if (p.direct) {
       const int64_t begin = first * kTile;
       return run_direct(p, begin, std::min(last * kTile, p.total) - begin, tile, functor);

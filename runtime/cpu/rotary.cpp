@@ -30,7 +30,7 @@ RILLE_CLONES void turn_neighbours(const A* x, const A* cos, const A* sin, A* y, 
 template <class A>
 void run(DType d, const Rotary& r, const void* x, const A* cos, const A* sin, void* y) {
   const int64_t half = r.turned / 2;
-  parallel_for(r.rows, rows_per_chunk(r.width), [&](int64_t begin, int64_t end) {
+  parallel_evenly(r.rows, rows_per_chunk(r.width), 1, [&](int64_t begin, int64_t end) {
     RowReader<A> in(d, x, r.width);
     RowWriter<A> out(d, y, r.width);
     for (int64_t i = begin; i < end; ++i) {

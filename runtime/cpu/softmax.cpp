@@ -94,7 +94,7 @@ using RowMap2 = void (*)(const A*, const A*, A*, int64_t);
 
 template <class A>
 void map_rows(DType d, const void* x, void* y, Axis axis, RowMap<A> map) {
-  parallel_for(axis.outer, rows_per_chunk(axis.n), [&](int64_t begin, int64_t end) {
+  parallel_evenly(axis.outer, rows_per_chunk(axis.n), 1, [&](int64_t begin, int64_t end) {
     RowReader<A> in(d, x, axis.n);
     RowWriter<A> out(d, y, axis.n, axis.outer);
     for (int64_t r = begin; r < end; ++r) {
@@ -106,7 +106,7 @@ void map_rows(DType d, const void* x, void* y, Axis axis, RowMap<A> map) {
 
 template <class A>
 void map_rows(DType d, const void* y, const void* dy, void* dx, Axis axis, RowMap2<A> map) {
-  parallel_for(axis.outer, rows_per_chunk(axis.n), [&](int64_t begin, int64_t end) {
+  parallel_evenly(axis.outer, rows_per_chunk(axis.n), 1, [&](int64_t begin, int64_t end) {
     RowReader<A> value(d, y, axis.n), slope(d, dy, axis.n);
     RowWriter<A> out(d, dx, axis.n, axis.outer);
     for (int64_t r = begin; r < end; ++r) {
@@ -142,7 +142,7 @@ void log_softmax_backward(DType d, const void* y, const void* dy, void* dx, Axis
 void logsumexp(DType d, const void* x, void* y, Axis axis) {
   if (axis.inner != 1) return over_columns(Columns::logsumexp, d, x, nullptr, y, axis);
   with_accumulator(d, [&]<class A>() {
-    parallel_for(axis.outer, rows_per_chunk(axis.n), [&](int64_t begin, int64_t end) {
+    parallel_evenly(axis.outer, rows_per_chunk(axis.n), 1, [&](int64_t begin, int64_t end) {
       RowReader<A> in(d, x, axis.n);
       for (int64_t r = begin; r < end; ++r) {
         const A value = logsumexp_row(in.at(r * axis.n), axis.n);

@@ -25,8 +25,8 @@ bool lie_alike(const Tensor& x, const Tensor& y) {
 
 // Where both lie in the same order, nothing but the conversion.
 void convert_in_order(const Tensor& x, Tensor& y) {
-  constexpr int64_t grain = 1 << 15;
-  parallel_for(x.numel(), grain, [&](int64_t begin, int64_t end) {
+  constexpr int64_t least = 1 << 15, unit = 1 << 10;
+  parallel_evenly(x.numel(), least, unit, [&](int64_t begin, int64_t end) {
     const auto at = [&](const Tensor& t) {
       return static_cast<char*>(t.data()) + begin * static_cast<int64_t>(size_of(t.dtype()));
     };

@@ -6,6 +6,7 @@
 #include "ops/families.h"
 #include "ops/register.h"
 #include "ops/shape.h"
+#include "ops/view.h"
 
 namespace rille {
 namespace {
@@ -138,12 +139,43 @@ std::vector<View> Unbind::view(const Args& a) {
     out.push_back(Select::view({.x = a.x, .dim = {dim}, .index = {i}}));
   return out;
 }
+
+namespace {
+
+// The dims of x as they lie in memory, the one of the largest steps first.
+Dims memory_order(const Tensor& x) {
+  Dims order = Dims::filled(x.rank(), 0);
+  std::iota(order.begin(), order.end(), int64_t{0});
+  sort_few(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+    return x.strides()[static_cast<int>(i)] > x.strides()[static_cast<int>(j)];
+  });
+  return order;
+}
+
+}  // namespace
+
+// It lies in memory as x does: the gradient of what x is a view of is then a view of it, too.
 Unbind::Args Unbind::grad(const Back<Unbind>& b) {
-  return {.x = stack(b.dy, axis(b.a.dim.value, b.a.x.rank()))};
+  const int rank = b.a.x.rank(), dim = axis(b.a.dim.value, rank);
+  const Dims order = memory_order(b.a.x);
+  Dims back = order, of_part;
+  int place = 0;
+  for (int i = 0; i < rank; ++i) {
+    const int from = static_cast<int>(order[i]);
+    back[from] = i;
+    if (from == dim)
+      place = i;
+    else
+      of_part.push_back(from - (from > dim ? 1 : 0));
+  }
+  std::vector<Tensor> parts;
+  for (const Tensor& dy : b.dy) parts.push_back(permute(dy, of_part));
+  return {.x = permute(stack(parts, place), back)};
 }
 void Unbind::samples(SampleList& s) {
   add_sample<Unbind>(s, {.x = grid({3, 4}, -1, 1)});
   add_sample<Unbind>(s, {.x = strided(grid({3, 2}, -1, 1)), .dim = {-1}});
+  add_sample<Unbind>(s, {.x = strided(grid({2, 3, 4}, -1, 1)), .dim = {1}});
   add_sample<Unbind>(s, {.x = grid({1}, -1, 1)});
 }
 
