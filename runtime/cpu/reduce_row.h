@@ -5,21 +5,30 @@
 
 namespace rille::cpu {
 
+/// Lanes folded in halves: a chain of additions or comparisons would wait for each.
+template <class A, int64_t n, class F>
+[[gnu::always_inline]] inline A fold_lanes(A (&lane)[n], F f) {
+#pragma GCC unroll 6
+  for (int64_t half = n / 2; half > 0; half /= 2)
+    for (int64_t j = 0; j < half; ++j) lane[j] = f(lane[j], lane[j + half]);
+  return lane[0];
+}
+
 /// The largest of n values, -inf for none. A nan may be skipped: what follows meets it anyway.
 template <class A>
 inline A row_max(const A* x, int64_t n) {
   constexpr int64_t lanes = 64 / sizeof(A);
   constexpr A lowest = -std::numeric_limits<A>::infinity();
+  const auto larger = [](A a, A b) { return b > a ? b : a; };
   A most[lanes];
   for (int64_t j = 0; j < lanes; ++j) most[j] = lowest;
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
 #pragma omp simd
-    for (int64_t j = 0; j < lanes; ++j) most[j] = x[i + j] > most[j] ? x[i + j] : most[j];
+    for (int64_t j = 0; j < lanes; ++j) most[j] = larger(most[j], x[i + j]);
   }
-  A m = lowest;
-  for (int64_t j = 0; j < lanes; ++j) m = most[j] > m ? most[j] : m;
-  for (; i < n; ++i) m = x[i] > m ? x[i] : m;
+  A m = fold_lanes(most, larger);
+  for (; i < n; ++i) m = larger(m, x[i]);
   return m;
 }
 

@@ -1,9 +1,13 @@
-// Room for a kernel's intermediate values: 64-byte aligned, not initialised, freed at the end of
-// the scope. One allocation a chunk of work, never one a row.
+// Room for a kernel's intermediate values: 64-byte aligned, not initialised, given back at the end
+// of the scope. One allocation a chunk of work, never one a row. It comes from the allocator of
+// tensors, which keeps it: malloc would hand a megabyte back to the system each time.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <utility>
+
+#include "core/allocator.h"
 
 namespace rille::cpu {
 
@@ -11,17 +15,22 @@ template <class T>
 class Scratch {
  public:
   explicit Scratch(int64_t n)
-      : data_(n > 0 ? static_cast<T*>(::operator new(static_cast<size_t>(n) * sizeof(T), kAlign))
-                    : nullptr) {}
-  Scratch(Scratch&& other) noexcept : data_(other.data_) { other.data_ = nullptr; }
+      : bytes_(n > 0 ? static_cast<size_t>(n) * sizeof(T) : 0),
+        data_(bytes_ > 0 ? static_cast<T*>(memory::allocate(bytes_)) : nullptr) {
+    if (bytes_ > 0 && !data_) throw std::bad_alloc();
+  }
+  Scratch(Scratch&& other) noexcept
+      : bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
   Scratch& operator=(Scratch&&) = delete;
-  ~Scratch() { ::operator delete(data_, kAlign); }
+  ~Scratch() {
+    if (data_) memory::deallocate(data_, bytes_);
+  }
 
   T* data() const { return data_; }
   T& operator[](int64_t i) const { return data_[i]; }
 
  private:
-  static constexpr std::align_val_t kAlign{64};
+  size_t bytes_;
   T* data_;
 };
 
