@@ -5,7 +5,9 @@
 #include <fstream>
 
 #include "core/threads.h"
+#include "cpu/block_product.h"
 #include "cpu/dnn.h"
+#include "cpu/tiles.h"
 #include "interpreter/bind/bind.h"
 #include "interpreter/lua/open.h"
 #include "ops/op_info.h"
@@ -21,6 +23,8 @@ std::string processor() {
 }
 
 std::string instruction_set() {
+  if (cpu::has_tiles()) return "AVX-512, bf16 pairs, tiles";
+  if (cpu::has_pair_products()) return "AVX-512, bf16 pairs";
   if (__builtin_cpu_supports("x86-64-v4")) return "AVX-512";
   if (__builtin_cpu_supports("x86-64-v3")) return "AVX2";
   return "baseline";

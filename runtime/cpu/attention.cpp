@@ -17,32 +17,6 @@
 namespace rille::cpu {
 namespace {
 
-// Products times `scale` to probabilities times exp(m), in place; returns the factor for what was
-// summed before.
-template <class A>
-[[gnu::always_inline]] inline A softmax_step(A* s, A scale, const A* mask, int64_t n, A& m, A& l) {
-  if (scale != A(1)) {
-#pragma omp simd
-    for (int64_t j = 0; j < n; ++j) s[j] *= scale;
-  }
-  if (mask) {
-#pragma omp simd
-    for (int64_t j = 0; j < n; ++j) s[j] += mask[j];
-  }
-  const A before = m, now = std::max(before, row_max(s, n));
-  const A base = now == -std::numeric_limits<A>::infinity() ? A(0) : now;  // nothing seen so far
-  A sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t j = 0; j < n; ++j) {
-    s[j] = fast_exp(s[j] - base);
-    sum += s[j];
-  }
-  const A factor = before == now ? A(1) : fast_exp(before - base);
-  m = now;
-  l = l * factor + sum;
-  return factor;
-}
-
 template <class A>
 struct Softmax {
   A *scores, *out, *max, *sum;
@@ -51,21 +25,72 @@ struct Softmax {
   A scale;
 };
 
+// Rows are read in whole vectors: behind their end stands -inf, whose exponential is 0.
+constexpr int64_t kLanes = 16;
+int64_t whole_lanes(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
+
+// s[j] * scale + mask[j], in place; returns the largest.
+template <class A>
+[[gnu::always_inline]] inline A scale_row(A* s, A scale, const A* mask, int64_t n) {
+  if (scale != A(1)) {
+#pragma omp simd
+    for (int64_t j = 0; j < n; ++j) s[j] *= scale;
+  }
+  if (mask) {
+#pragma omp simd
+    for (int64_t j = 0; j < n; ++j) s[j] += mask[j];
+  }
+  for (int64_t j = n; j < whole_lanes(n); ++j) s[j] = -std::numeric_limits<A>::infinity();
+  return row_max(s, whole_lanes(n));
+}
+
+// exp(s[j] - base), in place; returns the sum.
+template <class A>
+[[gnu::always_inline]] inline A exp_row(A* s, A base, int64_t n) {
+  A sum[kLanes] = {};
+  for (int64_t i = 0; i < n; i += kLanes) {
+#pragma omp simd
+    for (int64_t j = 0; j < kLanes; ++j) {
+      s[i + j] = fast_exp(s[i + j] - base);
+      sum[j] += s[i + j];
+    }
+  }
+  return fold_lanes(sum, [](A a, A b) { return a + b; });
+}
+
+// Scores to probabilities times exp(m), in place, and what was summed before to the new m. Step by
+// step for all rows: they do not wait for one another, and the rows' own numbers make vectors.
 template <class A>
 RILLE_CLONES void softmax_block(const BlockPair& span, const Softmax<A>& x) {
+  A base[kBlock], factor[kBlock], sum[kBlock];
+  for (int64_t i = 0; i < span.rows; ++i) {
+    const int64_t row = i * kBlock;
+    base[i] = scale_row(x.scores + row, x.scale, x.mask ? x.mask + row : nullptr, span.limit(i));
+  }
+#pragma omp simd
+  for (int64_t i = 0; i < span.rows; ++i) {
+    const A before = x.max[i], now = std::max(before, base[i]);
+    x.max[i] = now;
+    base[i] = now == -std::numeric_limits<A>::infinity() ? A(0) : now;  // nothing seen so far
+    factor[i] = before == now ? A(1) : fast_exp(before - base[i]);
+  }
   for (int64_t i = 0; i < span.rows; ++i) {
     const int64_t n = span.limit(i), end = span.zeros_end(n);
-    A *s = x.scores + i * kBlock, *o = x.out + i * x.out_row;
-    const A factor =
-        softmax_step(s, x.scale, x.mask ? x.mask + i * kBlock : nullptr, n, x.max[i], x.sum[i]);
+    A* s = x.scores + i * kBlock;
+    sum[i] = exp_row(s, base[i], n);
     if (x.factors) {
 #pragma omp simd
       for (int64_t j = 0; j < n; ++j) s[j] *= x.factors[i * kBlock + j];
     }
-    for (int64_t j = n; j < end; ++j) s[j] = 0;
-    if (factor == A(1)) continue;
+    for (int64_t j = whole_lanes(n); j < end; ++j) s[j] = 0;
+  }
 #pragma omp simd
-    for (int64_t j = 0; j < x.out_row; ++j) o[j] *= factor;
+  for (int64_t i = 0; i < span.rows; ++i) x.sum[i] = x.sum[i] * factor[i] + sum[i];
+  for (int64_t i = 0; i < span.rows; ++i) {
+    if (factor[i] == A(1)) continue;
+    A* o = x.out + i * x.out_row;
+#pragma omp simd
+    for (int64_t j = 0; j < x.out_row; ++j) o[j] *= factor[i];
   }
 }
 
@@ -143,12 +168,13 @@ class Forward {
     if (x_.dropout > 0) load_factors(x_, at, span, factors_.data());
     softmax_block(span, Softmax<A>{scores_.data(), out_.data(), max_, sum_, mask_.data(),
                                    factors_.data(), o_row_, product_scale<Cell>(x_.scale)});
-    const Cell* p = probabilities_.straight(scores_.data(), span.rows);
-    multiply(BlockProduct<Cell>{span.rows, o_row_, span.cols, p, LeftBlock<Cell>::row, 1,
+    const Left<Cell> p = probabilities_.straight(scores_.data(), span.rows);
+    multiply(BlockProduct<Cell>{span.rows, o_row_, span.cols, p.cells, p.row, p.col,
                                 values_.right(span.key), o_row_, out_.data(), o_row_, true,
                                 span.cut() ? Trim::depth_end : Trim::none, span.diagonal});
   }
 
+  const TileScope tiles_;
   const Inputs& in_;
   const Attention& x_;
   int64_t o_row_;

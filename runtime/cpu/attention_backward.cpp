@@ -171,25 +171,30 @@ class Backward {
                              static_cast<const A*>(in_.lse) + row, delta_.data() + s.query,
                              mask_.data(), factors_.data()});
     add_keys(s);
-    if (dq_wanted_)
-      multiply(BlockProduct<Cell>{s.rows, q_row_, s.cols, left_.straight(ds_.data(), s.rows),
-                                  LeftBlock<Cell>::row, 1, keys_.right(s.key), q_row_,
-                                  dq_.data() + s.query * q_row_, q_row_, true,
-                                  s.cut() ? Trim::depth_end : Trim::none, s.diagonal});
+    if (!dq_wanted_) return;
+    const Left<Cell> ds = left_.straight(ds_.data(), s.rows);
+    multiply(BlockProduct<Cell>{s.rows, q_row_, s.cols, ds.cells, ds.row, ds.col,
+                                keys_.right(s.key), q_row_, dq_.data() + s.query * q_row_, q_row_,
+                                true, s.cut() ? Trim::depth_end : Trim::none, s.diagonal});
   }
 
   void add_keys(const BlockPair& s) {
     const Trim depth = s.cut() ? Trim::depth_begin : Trim::none;
-    if (dv_wanted_)
-      multiply(BlockProduct<Cell>{s.cols, v_row_, s.rows, left_.turned(p_.data(), s.rows), 1,
-                                  kBlock, d_o_.right(s.query), v_row_, dv_.data() + s.key * v_row_,
-                                  v_row_, true, depth, s.diagonal});
-    if (dk_wanted_)
-      multiply(BlockProduct<Cell>{s.cols, q_row_, s.rows, left_.turned(ds_.data(), s.rows), 1,
-                                  kBlock, queries_.right(s.query), q_row_,
-                                  dk_.data() + s.key * q_row_, q_row_, true, depth, s.diagonal});
+    if (dv_wanted_) {
+      const Left<Cell> p = left_.turned(p_.data(), s.rows);
+      multiply(BlockProduct<Cell>{s.cols, v_row_, s.rows, p.cells, p.row, p.col,
+                                  d_o_.right(s.query), v_row_, dv_.data() + s.key * v_row_, v_row_,
+                                  true, depth, s.diagonal});
+    }
+    if (dk_wanted_) {
+      const Left<Cell> ds = left_.turned(ds_.data(), s.rows);
+      multiply(BlockProduct<Cell>{s.cols, q_row_, s.rows, ds.cells, ds.row, ds.col,
+                                  queries_.right(s.query), q_row_, dk_.data() + s.key * q_row_,
+                                  q_row_, true, depth, s.diagonal});
+    }
   }
 
+  const TileScope tiles_;
   const Inputs& in_;
   const Attention& x_;
   int64_t q_row_, v_row_;

@@ -27,7 +27,7 @@ inline int64_t balanced(int64_t i, int64_t n) { return i % 2 == 0 ? i / 2 : n - 
 
 /// The part of one head that a block covers. Row i may look at columns 0 .. i + diagonal.
 struct BlockPair {
-  int64_t query, rows, key, cols, diagonal;
+  int64_t query, rows, key, cols, diagonal, reach = trim_reach();
 
   BlockPair(const Attention& x, int64_t qb, int64_t kb)
       : query(qb * kBlock),
@@ -38,9 +38,9 @@ struct BlockPair {
   bool empty() const { return diagonal + rows <= 0; }
   bool cut() const { return diagonal < cols - 1; }
   int64_t limit(int64_t row) const { return std::clamp<int64_t>(row + diagonal + 1, 0, cols); }
-  /// Where the zeros behind a row's first n columns end: where they may meet a product. Rows of a
-  /// cut block are taken kRowTile at a time; a pair may begin in the last column.
-  int64_t zeros_end(int64_t n) const { return std::min(kBlock, (cut() ? n : cols) + kRowTile); }
+  /// Where the zeros behind a row's first n columns end: where they may meet a product. A trimmed
+  /// one reads so far beyond them; a pair may begin in the last column.
+  int64_t zeros_end(int64_t n) const { return std::min(kBlock, (cut() ? n : cols) + reach); }
 };
 
 /// Which head of which batch.

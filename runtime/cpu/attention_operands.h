@@ -5,6 +5,7 @@
 #pragma once
 #include "cpu/attention_blocks.h"
 #include "cpu/row_access.h"
+#include "cpu/tiles.h"
 
 namespace rille::cpu {
 
@@ -38,6 +39,8 @@ void pack_columns(const Heads& from, Place at, int64_t time, int64_t width, Pair
 void round_left(const float* block, int64_t rows, Pair* to);
 /// block[rows, 64] rounded to to[pairs_of(rows), 64], rows in pairs: the left operand block'.
 void round_turned(const float* block, int64_t rows, Pair* to);
+/// to[64, 64] = the transpose of from[rows <= 64, 64]: along the rows, as tiles want it.
+void transpose_pairs(const Pair* from, int64_t rows, Pair* to);
 
 /// The rows of one head on the left or right side of products.
 template <class Cell>
@@ -100,35 +103,45 @@ class Columns {
   Scratch<Cell> cells_;
 };
 
+/// A left operand: cells and the strides of its rows and columns.
+template <class Cell>
+struct Left {
+  const Cell* cells;
+  int64_t row, col;
+};
+
 /// A block of results, [64, 64], as the left operand of the next product.
 template <class Cell>
 class LeftBlock {
  public:
   using A = SumOfCells<Cell>;
-  static constexpr int64_t row = kPairs<Cell> ? kBlock / 2 : kBlock;
 
-  LeftBlock() : cells_(kPairs<Cell> ? kBlock * kBlock / 2 : 0) {}
-  /// block, [rows, depth]: rows are `row` cells apart.
-  const Cell* straight(const A* block, int64_t rows) {
+  LeftBlock()
+      : cells_(kPairs<Cell> ? kBlock * kBlock / 2 : 0),
+        along_(kPairs<Cell> && has_tiles() ? kBlock * kBlock : 0) {}
+  /// block, [rows, depth].
+  Left<Cell> straight(const A* block, int64_t rows) {
     if constexpr (kPairs<Cell>) {
       round_left(block, rows, cells_.data());
-      return cells_.data();
+      return {cells_.data(), kBlock / 2, 1};
     } else {
-      return block;
+      return {block, kBlock, 1};
     }
   }
-  /// block' of block[depth, 64]: columns are kBlock cells apart.
-  const Cell* turned(const A* block, int64_t depth) {
+  /// block' of block[depth, 64].
+  Left<Cell> turned(const A* block, int64_t depth) {
     if constexpr (kPairs<Cell>) {
       round_turned(block, depth, cells_.data());
-      return cells_.data();
+      if (!along_.data()) return {cells_.data(), 1, kBlock};
+      transpose_pairs(cells_.data(), pairs_of(depth), along_.data());
+      return {along_.data(), kBlock, 1};
     } else {
-      return block;
+      return {block, 1, kBlock};
     }
   }
 
  private:
-  Scratch<Cell> cells_;
+  Scratch<Cell> cells_, along_;
 };
 
 }  // namespace rille::cpu

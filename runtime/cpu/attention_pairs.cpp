@@ -38,6 +38,11 @@ RILLE_CLONES void round_rows(const float* first, const float* second, uint32_t* 
 
 uint32_t* words(Pair* p) { return &p->bits; }
 
+// A pair is a word that travels as a float.
+void transpose_words(const void* from, int64_t row, int64_t rows, int64_t width, Pair* to) {
+  transpose(static_cast<const float*>(from), row, rows, width, reinterpret_cast<float*>(to));
+}
+
 void copy_row(const bf16* from, int64_t width, Pair* to) {
   if (width % 2 == 1) to[width / 2].bits = 0;
   std::memcpy(static_cast<void*>(to), from, static_cast<size_t>(width) * sizeof(bf16));
@@ -60,8 +65,7 @@ void pack_right(const Heads& from, Place at, int64_t time, int64_t width, Pair* 
   }
 }
 
-// A pair is a word that travels as a float: 64 rows of words become 64 columns. Rows that lie as
-// whole words are read where they are.
+// 64 rows become 64 columns. Rows that lie as whole words are read where they are.
 void pack_columns(const Heads& from, Place at, int64_t time, int64_t width, Pair* to) {
   const int64_t row = pairs_of(width);
   const bool direct = width % 2 == 0 && from.time % 2 == 0 &&
@@ -73,9 +77,12 @@ void pack_columns(const Heads& from, Place at, int64_t time, int64_t width, Pair
       copy_row(row_of(from, at, t + i), width, rows.data() + i * row);
     if (n < kBlock) std::fill_n(words(to), row * kBlock, 0u);
     const void* source = direct ? static_cast<const void*>(row_of(from, at, t)) : rows.data();
-    transpose(static_cast<const float*>(source), direct ? from.time / 2 : row, n, row,
-              reinterpret_cast<float*>(to));
+    transpose_words(source, direct ? from.time / 2 : row, n, row, to);
   }
+}
+
+void transpose_pairs(const Pair* from, int64_t rows, Pair* to) {
+  transpose_words(from, kBlock, rows, kBlock, to);
 }
 
 void round_left(const float* block, int64_t rows, Pair* to) {

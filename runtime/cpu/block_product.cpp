@@ -1,13 +1,18 @@
-// c[m, n] (+)= sum_p a[m, p] b[p, n]. A tile of up to 6 rows and 4 vectors of c stays in registers
-// while p runs; each step loads the vectors of b once and broadcasts one cell of a per row.
+// c[m, n] (+)= sum_p a[m, p] b[p, n]. A tile of up to kRowTile rows and 4 vectors of c stays in
+// registers while p runs; each step loads the vectors of b once and broadcasts one cell of a per
+// row. Pairs go through the tile unit where there is one, whole tiles of them.
 #include "cpu/block_product.h"
 
 #include <algorithm>
 
 #include "cpu/isa.h"
+#include "cpu/tile_product.h"
+#include "cpu/tiles.h"
 
 namespace rille::cpu {
 namespace {
+
+constexpr int64_t kRowTile = 6;
 
 // Vectors of sums. Pairs travel in the same type, whose bits nobody looks at.
 template <class Cell, int kBytes>
@@ -69,7 +74,7 @@ template <class Cell, int kBytes, bool kAlong, int kVecs>
   constexpr int64_t per = CellOf<Cell>::numbers;
   for (int64_t r = 0, rows = 0; r < x.m; r += rows) {
     const int64_t left = x.m - r;
-    rows = left >= 6 ? 6 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    rows = left >= kRowTile ? kRowTile : left >= 4 ? 4 : left >= 2 ? 2 : 1;
     const int64_t last = r + rows - 1 + x.diagonal;  // of the columns that these rows may meet
     if (x.trim == Trim::columns && n0 > last) continue;
     const int64_t first =
@@ -85,8 +90,8 @@ template <class Cell, int kBytes, bool kAlong, int kVecs>
                        x.c + r * x.c_row + n0,
                        x.c_row,
                        x.add};
-    if (rows == 6)
-      tile<Cell, kBytes, kAlong, 6, kVecs>(t);
+    if (rows == kRowTile)
+      tile<Cell, kBytes, kAlong, kRowTile, kVecs>(t);
     else if (rows == 4)
       tile<Cell, kBytes, kAlong, 4, kVecs>(t);
     else if (rows == 2)
@@ -125,11 +130,41 @@ struct Job {
   }
 };
 
+// Rows [row, row + m) and depth [from, from + k) of a product, whose diagonal is then another.
+struct Part {
+  int64_t row, m, from, k;
+};
+BlockProduct<Pair> part_of(const BlockProduct<Pair>& x, const Part& p) {
+  BlockProduct<Pair> y = x;
+  const int64_t from = p.from / CellOf<Pair>::numbers;
+  y.m = p.m;
+  y.k = p.k;
+  y.a += p.row * x.a_row + from * x.a_col;
+  y.b += from * x.b_row;
+  y.c += p.row * x.c_row;
+  y.add = x.add || p.from > 0;
+  if (x.trim == Trim::columns) y.diagonal = x.diagonal + p.row;
+  if (x.trim == Trim::depth_end) y.diagonal = x.diagonal + p.row - p.from;
+  if (x.trim == Trim::depth_begin) y.diagonal = x.diagonal - p.row + p.from;
+  return y;
+}
+
+void multiply_pairs(const BlockProduct<Pair>& product) { run_avx512(Job<Pair>{product}); }
+
 }  // namespace
 
 void multiply(const BlockProduct<float>& product) { run_best(Job<float>{product}); }
 void multiply(const BlockProduct<double>& product) { run_best(Job<double>{product}); }
-void multiply(const BlockProduct<Pair>& product) { run_avx512(Job<Pair>{product}); }
+
+void multiply(const BlockProduct<Pair>& x) {
+  const int64_t rows = x.m / kTileRows * kTileRows, depth = x.k / kTileDepth * kTileDepth;
+  if (!has_tiles() || x.a_col != 1 || rows == 0 || depth == 0) return multiply_pairs(x);
+  multiply_whole_tiles(part_of(x, {0, rows, 0, depth}));
+  if (depth < x.k) multiply_pairs(part_of(x, {0, rows, depth, x.k - depth}));
+  if (rows < x.m) multiply_pairs(part_of(x, {rows, x.m - rows, 0, x.k}));
+}
+
 bool has_pair_products() { return has_bf16_pairs(); }
+int64_t trim_reach() { return has_tiles() ? 2 * kTileRows + kTileDepth : kRowTile; }
 
 }  // namespace rille::cpu

@@ -15,8 +15,9 @@ enum class Trim : uint8_t {
   depth_begin  // a[r, p] is 0 for p < r - diagonal
 };
 
-/// Zeros that depth trims rely on may be missed by up to this many places: rows are taken together.
-inline constexpr int64_t kRowTile = 6;
+/// Depth trims may read this many places beyond the zeros that they could leave out: rows are taken
+/// together, and with tiles steps of the depth, too.
+int64_t trim_reach();
 
 /// Strides count cells; m, n and k count numbers, and so does `diagonal`.
 template <class Cell>
@@ -35,7 +36,8 @@ struct BlockProduct {
 
 void multiply(const BlockProduct<float>& product);
 void multiply(const BlockProduct<double>& product);
-/// Only where has_pair_products().
+/// Only where has_pair_products(), and inside a TileScope (cpu/tiles.h). Tiles take left operands
+/// whose depth lies along the rows: a_col is 1.
 void multiply(const BlockProduct<Pair>& product);
 
 /// This processor multiplies pairs of bf16.

@@ -4,10 +4,12 @@
 #include "cpu/attention.h"
 
 #include <limits>
+#include <optional>
 
 #include "core/fail.h"
 #include "core/philox.h"
 #include "shapes/shapes.h"
+#include "support/tiles.h"
 
 namespace rille::shapes {
 namespace {
@@ -187,7 +189,8 @@ Wants wants(const Case& c, const Layout& layout, int64_t heads, int64_t times, i
   return want;
 }
 
-// A mask of 16-bit numbers changes nothing else: sizes are per element of its own.
+// A mask of 16-bit numbers changes nothing else: sizes are per element of its own. Half of those
+// in bf16 go through tiles.
 Outcome attention(Dice& dice) {
   const Case c = choose(dice);
   const Attention& x = c.x;
@@ -224,12 +227,14 @@ Outcome attention(Dice& dice) {
     check("dv", out[4], c.v, x.kv_heads, x.keys, x.value_width, r.dv, true);
     return wrong;
   };
+  std::optional<test::ImitatedTiles> tiles;
+  if (x.dtype == DType::bf16 && test::ImitatedTiles::possible() && dice.flip()) tiles.emplace();
   const std::string what = fmt::format(
       "{} batch {} heads {}/{} queries {} keys {} width {}/{} causal {} mask {} {} {} {} {} "
-      "dropout {}",
+      "dropout {} tiles {}",
       name(x.dtype), x.batch, x.heads, x.kv_heads, x.queries, x.keys, x.width, x.value_width,
       x.causal, x.mask.data ? name(x.mask.dtype) : "none", x.mask.batch, x.mask.head, x.mask.query,
-      x.mask.key, x.dropout);
+      x.mask.key, x.dropout, tiles.has_value());
   return {what, with_threads(outs, kernel, judge)};
 }
 

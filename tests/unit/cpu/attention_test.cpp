@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/philox.h"
+#include "support/tiles.h"
 #include "unit/cpu/oracle.h"
 
 using namespace rille;
@@ -164,6 +165,28 @@ const Case kCases[] = {
     {1, 2, 2, 1, 200, 64, 64},
 };
 
+// Whole tiles, alone and with something left of rows, depth and columns.
+const Case kTileCases[] = {
+    {1, 2, 2, 128, 128, 64, 64, true},
+    {2, 2, 1, 64, 192, 64, 32},
+    {1, 2, 2, 150, 150, 40, 72, true},
+    {1, 1, 1, 100, 60, 33, 48, true, MaskKind::number, .3},
+    {1, 2, 1, 60, 100, 96, 16, true, MaskKind::boolean},
+};
+
+void require_definition(const Case& c, DType d) {
+  INFO(name(d) << " queries " << c.queries << " keys " << c.keys << " width " << c.width);
+  Tensors x = inputs(c);
+  for (Values* v : {&x.q, &x.k, &x.v, &x.d_o}) *v = Buffer(d, *v).values();
+  const Result want = oracle(c, x);
+  const Run got = run(c, d, x);
+  const double tol = d == DType::f64 ? 1e-11 : d == DType::f32 ? 2e-5 : 3 * tolerance(d);
+  require_close(got.result.o, want.o, tol);
+  require_close(got.result.dq, want.dq, tol);
+  require_close(got.result.dk, want.dk, tol);
+  require_close(got.result.dv, want.dv, tol);
+}
+
 }  // namespace
 
 TEST_CASE("attention's oracle agrees with finite differences", "[attention]") {
@@ -188,18 +211,18 @@ TEST_CASE("attention's oracle agrees with finite differences", "[attention]") {
 
 TEST_CASE("attention and its gradients follow the definition", "[attention]") {
   for (const Case& c : kCases)
-    for (const DType d : kFloats) {
-      INFO(name(d) << " queries " << c.queries << " keys " << c.keys << " width " << c.width);
-      Tensors x = inputs(c);
-      for (Values* v : {&x.q, &x.k, &x.v, &x.d_o}) *v = Buffer(d, *v).values();
-      const Result want = oracle(c, x);
-      const Run got = run(c, d, x);
-      const double tol = d == DType::f64 ? 1e-11 : d == DType::f32 ? 2e-5 : 3 * tolerance(d);
-      require_close(got.result.o, want.o, tol);
-      require_close(got.result.dq, want.dq, tol);
-      require_close(got.result.dk, want.dk, tol);
-      require_close(got.result.dv, want.dv, tol);
-    }
+    for (const DType d : kFloats) require_definition(c, d);
+}
+
+TEST_CASE("attention follows the definition with tiles", "[attention]") {
+  if (!ImitatedTiles::possible()) {
+    WARN("skipped: no products of bf16 pairs here");
+    return;
+  }
+  const ImitatedTiles tiles;
+  for (const Case& c : kCases) require_definition(c, DType::bf16);
+  for (const Case& c : kTileCases) require_definition(c, DType::bf16);
+  CHECK(tiles.used());
 }
 
 TEST_CASE("a query that may look at nothing gives 0 and takes no gradient", "[attention]") {
