@@ -1,5 +1,8 @@
 #include "cpu/block_product.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "cpu/tiles.h"
 #include "support/tiles.h"
 #include "unit/cpu/oracle.h"
