@@ -175,6 +175,18 @@ void store(const Plan& p, const Lane& l, int64_t begin, int64_t n, const Room& r
   });
 }
 
+// Loads that come behind stores past the caches wait for them; asked for before, they do not (a + b
+// of 16M numbers, Zen 4: 6.4 instead of 12.4 ms with one thread, 5.6 instead of 7.8 with two).
+void ask_for_tile(const Plan& p, int64_t begin, int64_t n) {
+  constexpr int64_t kLine = 64;
+  for (int i = 1; i < p.count; ++i) {
+    const Lane& l = p.lanes[static_cast<size_t>(i)];
+    if (!l.linear) continue;
+    const char* from = l.data + begin * l.item;
+    for (int64_t at = 0; at < n * l.item; at += kLine) __builtin_prefetch(from + at);
+  }
+}
+
 // The elements [begin, begin + n), n at most kTile.
 void run_tile(const Plan& p, int64_t begin, int64_t n, Tile tile, const void* functor,
               Room* rooms) {
@@ -184,6 +196,7 @@ void run_tile(const Plan& p, int64_t begin, int64_t n, Tile tile, const void* fu
   const Lane& out = p.lanes[0];
   if (p.streams) {
     tile(functor, rooms[0].bytes, in, n);
+    ask_for_tile(p, begin + n, std::min(n, p.total - begin - n));
     stream_copy(out.data + begin * out.item, rooms[0].bytes, n * out.item);
   } else if (out.linear && out.dtype == out.compute) {
     tile(functor, out.data + begin * out.item, in, n);
