@@ -8,6 +8,7 @@ measure.args = rille.args {
   threads = 2,
   quick = { default = false, help = "a few repetitions: does it run at all?" },
   folder = { type = "path", default = ".", help = "for files that a workload writes" },
+  case = { type = "string", default = "", help = "this one only" },
 }
 rille.threads(measure.args.threads)
 rille.seed(0)
@@ -32,6 +33,11 @@ function measure.report(case, figures, unit)
     measure.args.threads, unit or "ms", quantile(figures, 0.5), quantile(figures, 0.1),
     quantile(figures, 0.9), #figures))
   io.stdout:flush()
+end
+
+--- Is this case to be measured?
+function measure.wants(case)
+  return measure.args.case == "" or measure.args.case == case
 end
 
 --- fn as it runs under bf16 autocast.

@@ -4,18 +4,20 @@ local rille = require "rille"
 local measure = require "measure"
 local nn = rille.nn
 
-local model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(),
-  nn.Linear(512, 10))
-local optimizer = rille.optim.SGD(model:parameters(), { lr = 0.05, momentum = 0.9 })
-local x, y = rille.randn(128, 784), rille.randint(0, 9, 128)
-
-local function loss_of() return rille.cross_entropy(model(x), y) end
-
-local function step(forward)
-  optimizer:zero_grad()
-  forward():backward()
-  optimizer:step()
+local function case(name, wrap)
+  if not measure.wants(name) then return end
+  local model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(),
+    nn.Linear(512, 10))
+  local optimizer = rille.optim.SGD(model:parameters(), { lr = 0.05, momentum = 0.9 })
+  local x, y = rille.randn(128, 784), rille.randint(0, 9, 128)
+  local function loss_of() return rille.cross_entropy(model(x), y) end
+  local forward = wrap and wrap(loss_of) or loss_of
+  measure.case(name, function()
+    optimizer:zero_grad()
+    forward():backward()
+    optimizer:step()
+  end)
 end
 
-measure.case("step", function() step(loss_of) end)
-measure.case("step_bf16", function() step(measure.bf16(loss_of)) end)
+case("step")
+case("step_bf16", measure.bf16)

@@ -5,6 +5,7 @@ local measure = require "measure"
 local models = require "models"
 
 local function case(name, wrap)
+  if not measure.wants(name) then return end
   local model = models.resnet18()
   local optimizer = rille.optim.SGD(model:parameters(),
     { lr = 0.05, momentum = 0.9, weight_decay = 5e-4 })

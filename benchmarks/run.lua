@@ -90,21 +90,21 @@ local function quote(text)
   return "'" .. text:gsub("'", [['\'']]) .. "'"
 end
 
--- The command of one run of one peer.
-local function command_of(o, workload, peer)
+-- The command of one run of one peer; of one case if it has a process of its own.
+local function command_of(o, workload, peer, case)
   local program = quote(o.python) .. " benchmarks/torch/" .. workload.name .. ".py"
   if peer == "rille" then
     program = quote(o.rille) .. " run benchmarks/" .. workload.name .. ".lua"
   end
   return ("taskset -c %s env %sLUA_PATH='benchmarks/?.lua;;' RILLE=%s OMP_NUM_THREADS=%d "
-    .. "MKL_NUM_THREADS=%d %s --threads %d --folder %s%s"):format(o.processors,
+    .. "MKL_NUM_THREADS=%d %s --threads %d --folder %s%s%s"):format(o.processors,
     peer == "tuned" and kTuned or "", quote(o.rille), o.threads, o.threads, program, o.threads,
-    quote(o.folder), o.quick and " --quick" or "")
+    quote(o.folder), case and " --case " .. case or "", o.quick and " --quick" or "")
 end
 
 -- Adds the figures of one run to results[case][peer]; false if the program failed.
-local function run(o, workload, peer, results)
-  local text, ok = output_of(command_of(o, workload, peer))
+local function run(o, workload, peer, only, results)
+  local text, ok = output_of(command_of(o, workload, peer, only))
   for line in text:gmatch "[^\n]+" do
     local case, unit = line:match '"case": "([^"]+)"', line:match '"unit": "([^"]+)"'
     local median = tonumber(line:match '"median": ([^,}]+)')
@@ -172,14 +172,18 @@ local function print_rows(workload, results)
   io.flush()
 end
 
--- All rounds of one workload; false if a program failed.
+-- All rounds of one workload; false if a program failed. Cases with processes of their own take
+-- their rounds one case after the other: what drifts in seconds then meets both programs alike.
 local function measure(o, workload)
   local results, ok = {}, true
   local peers = workload.tuned and { "rille", "torch", "tuned" } or { "rille", "torch" }
-  for round = 1, math.min(o.rounds, workload.rounds or o.rounds) do
-    for _, peer in ipairs(peers) do
-      io.stderr:write(("bench: %s, round %d, %s\n"):format(workload.name, round, peer))
-      ok = run(o, workload, peer, results) and ok
+  for _, case in ipairs(workload.apart or { false }) do
+    for round = 1, math.min(o.rounds, workload.rounds or o.rounds) do
+      for _, peer in ipairs(peers) do
+        io.stderr:write(("bench: %s, round %d, %s\n"):format(
+          case and workload.name .. "/" .. case or workload.name, round, peer))
+        ok = run(o, workload, peer, case, results) and ok
+      end
     end
   end
   print_rows(workload, results)

@@ -8,6 +8,8 @@ import models
 
 
 def case(name, vocab, context, batch, bf16=False, **sizes):
+    if not measure.wants(name):
+        return
     model = models.GPT(vocab=vocab, context=context, **sizes)
     parameters, optimizer = list(model.parameters()), models.adamw(model)
     draw = lambda: torch.randint(0, vocab, (batch, context))
@@ -26,6 +28,7 @@ big = dict(vocab=65, layers=6, heads=6, width=384, context=256, batch=8)
 
 case("small", **small)
 case("big", **big)
-measure.report("memory", [measure.peak_mb()], "MB")
+if measure.wants("big"):
+    measure.report("memory", [measure.peak_mb()], "MB")
 case("small_bf16", **small, bf16=True)
 case("big_bf16", **big, bf16=True)

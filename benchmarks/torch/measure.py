@@ -8,6 +8,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--quick", action="store_true")
 parser.add_argument("--folder", default=".")
+parser.add_argument("--case", default="")
 args = parser.parse_args()
 
 LEAST, SECONDS, LIMIT, WARM_UP = (3, 0.0, 1.0, 1) if args.quick else (10, 0.5, 5.0, 3)
@@ -21,6 +22,10 @@ def torch():
     module.set_num_threads(args.threads)
     module.manual_seed(0)
     return module
+
+
+def wants(name_of_case):
+    return args.case in ("", name_of_case)
 
 
 def autocast(bf16):

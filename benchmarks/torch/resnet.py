@@ -6,6 +6,8 @@ import models
 
 
 def case(name, bf16):
+    if not measure.wants(name):
+        return
     model = models.resnet18()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4,
                                 fused=True)
