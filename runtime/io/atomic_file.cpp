@@ -10,6 +10,7 @@
 #include "core/fail.h"
 #include "io/crc32c.h"
 #include "io/file.h"
+#include "io/last_name.h"
 #include "io/utf8.h"
 
 namespace rille::io {
@@ -50,6 +51,23 @@ mode_t file_mode() {
     return kPrivate;
   return static_cast<mode_t>(0666u & ~mask);
 }
+
+/// Whether a call that has just failed is worth another try: it was interrupted, or the disk is
+/// full and a file that was let go of may give it room, which is waited for once.
+class Tries {
+ public:
+  bool another() {
+    if (errno == EINTR) return true;
+    if ((errno != ENOSPC && errno != EDQUOT) || waited_) return false;
+    const int error = errno;
+    wait_until_freed();
+    errno = error;
+    return waited_ = true;
+  }
+
+ private:
+  bool waited_ = false;
+};
 
 Fd open_folder(const std::string& path) {
   return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -109,9 +127,10 @@ void AtomicFile::reserve(uint64_t bytes) {
   if (bytes == 0) return;
   needed_ = bytes;
   int result;
+  Tries tries;
   do {
     result = ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes));
-  } while (result != 0 && errno == EINTR);
+  } while (result != 0 && tries.another());
   const bool unsupported = result != 0 && (errno == EOPNOTSUPP || errno == ENOSYS);
   if (result != 0 && !unsupported) fail_and_discard("write", errno);
   // Not every file system can; then all goes through the page cache.
@@ -125,9 +144,10 @@ void AtomicFile::write(const void* data, size_t bytes) {
   constexpr size_t kPiece = size_t{1} << 30;
   const char* from = static_cast<const char*>(data);
   needed_ = std::max(needed_, written_ += bytes);
+  Tries tries;
   while (bytes > 0) {
     const ssize_t n = ::write(fd_.get(), from, std::min(bytes, kPiece));
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && tries.another()) continue;
     if (n < 0) fail_and_discard("write", errno);
     from += n;
     bytes -= static_cast<size_t>(n);
@@ -137,10 +157,11 @@ void AtomicFile::write(const void* data, size_t bytes) {
 // Nothing is discarded here, where other threads may be writing: the destructor does it.
 void AtomicFile::put(const char* from, size_t bytes, uint64_t offset) {
   if (bytes == 0) return;
+  Tries tries;
   for (size_t done = 0; done < bytes;) {
     const ssize_t n =
         ::pwrite(fd_.get(), from + done, bytes - done, static_cast<off_t>(offset + done));
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && tries.another()) continue;
     if (n < 0) fail_io("write", path_, errno, needed_);
     done += static_cast<size_t>(n);
   }
@@ -153,9 +174,10 @@ void AtomicFile::put(const char* from, size_t bytes, uint64_t offset) {
 // again through the page cache they are as good.
 bool AtomicFile::put_direct(const char* from, size_t bytes, uint64_t offset) {
   ssize_t n;
+  Tries tries;
   do {
     n = ::pwrite(direct_.get(), from, bytes, static_cast<off_t>(offset));
-  } while (n < 0 && errno == EINTR);
+  } while (n < 0 && tries.another());
   if (n < 0 && errno != EINVAL) fail_io("write", path_, errno, needed_);
   return n == static_cast<ssize_t>(bytes);
 }
@@ -180,6 +202,7 @@ void AtomicFile::commit() {
   if (::fsync(fd_.get()) != 0) fail_and_discard("write", errno);
   direct_.close();
   if (const int error = fd_.close()) fail_and_discard("write", error);
+  const LastName replaced(folder_.get(), name_);
   if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str()) != 0)
     fail_and_discard("rename the new file to", errno);
   temporary_.clear();

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "core/fail.h"
+#include "io/last_name.h"
 #include "io/utf8.h"
 
 namespace rille::io {
@@ -160,6 +161,7 @@ std::vector<std::string> list_dir(const std::string& path) {
 
 bool remove_file(const std::string& path) {
   check_path(path);
+  const LastName removed(AT_FDCWD, path);
   if (::unlink(path.c_str()) == 0) return true;
   if (errno != ENOENT) fail_io("remove", path, errno);
   return false;

@@ -13,6 +13,7 @@
 #include <functional>
 #include <thread>
 
+#include "io/last_name.h"
 #include "support/errors.h"
 #include "support/temp_dir.h"
 
@@ -45,6 +46,25 @@ mode_t mode_of(const std::string& path) {
   struct stat st {};
   REQUIRE(::stat(path.c_str(), &st) == 0);
   return st.st_mode & 0777;
+}
+
+/// Has this process in the folder a file open that has no name any more?
+bool holds_deleted(const std::string& folder) {
+  for (const std::string& fd : list_dir("/proc/self/fd")) {
+    char target[4096];
+    const ssize_t n = ::readlink(("/proc/self/fd/" + fd).c_str(), target, sizeof target);
+    const std::string_view path(target, n > 0 ? static_cast<size_t>(n) : 0);
+    if (path.starts_with(folder) && path.ends_with(" (deleted)")) return true;
+  }
+  return false;
+}
+
+void write_megabytes(const std::string& path, uint64_t n) {
+  const std::string megabyte(1 << 20, 'x');
+  AtomicFile file(path);
+  file.reserve(n << 20);
+  for (uint64_t i = 0; i < n; ++i) file.write_at(megabyte.data(), megabyte.size(), i << 20);
+  file.commit();
 }
 
 /// Saves over an old file until the room ends; 0 where every failure was as promised.
@@ -178,6 +198,34 @@ TEST_CASE("atomic file: full disk keeps the old file and leaves nothing", "[io]"
                  ? 0
                  : 6;
     }
+  });
+  if (result == 77)
+    WARN("no rights to mount a small disk: not tried");
+  else
+    CHECK(result == 0);
+}
+
+TEST_CASE("large files without a name are freed beside the caller, and nobody holds them", "[io]") {
+  TempDir dir;
+  write_megabytes(dir / "f", 32);
+  write_megabytes(dir / "f", 32);
+  CHECK(in_child([&] { return holds_deleted(dir.path()) ? 1 : 0; }) == 0);
+  remove_file(dir / "f");
+  CHECK(list_dir(dir.path()).empty());
+  wait_until_freed();
+  CHECK(!holds_deleted(dir.path()));
+}
+
+TEST_CASE("a disk with room for two large files takes one saved over itself again and again",
+          "[io]") {
+  TempDir dir;
+  const int result = in_child([&] {
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("tmpfs", dir.path().c_str(), "tmpfs", 0, "size=50m") != 0)
+      return 77;
+    for (int i = 0; i < 30; ++i) write_megabytes(dir / "f", 20);
+    return 0;
   });
   if (result == 77)
     WARN("no rights to mount a small disk: not tried");

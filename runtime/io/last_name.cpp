@@ -1,0 +1,62 @@
+#include "io/last_name.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include <memory>
+#include <mutex>
+#include <system_error>
+
+#include "io/background.h"
+
+namespace rille::io {
+namespace {
+
+constexpr off_t kLarge = off_t{16} << 20;  // below this a thread costs more than the waiting
+
+/// One file at a time. Its end is waited for by who needs room, by the process at its end, and by
+/// fork(), whose child would hold the file open and look for a thread that it does not have.
+class Freeing {
+ public:
+  Freeing() { ::pthread_atfork(wait_until_freed, nullptr, nullptr); }
+  void take(Fd fd) {
+    const std::lock_guard lock(mutex_);
+    const auto held = std::make_shared<Fd>(std::move(fd));
+    background_.start([held] { held->close(); });
+  }
+  void wait() {
+    const std::lock_guard lock(mutex_);
+    background_.wait();
+  }
+
+ private:
+  std::mutex mutex_;
+  Background background_;
+};
+
+Freeing& freeing() {
+  static Freeing one;
+  return one;
+}
+
+}  // namespace
+
+LastName::LastName(int folder, const std::string& name)
+    : fd_(::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)) {
+  struct stat st {};
+  large_ = fd_ && ::fstat(fd_.get(), &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+           st.st_size >= kLarge;
+}
+
+LastName::~LastName() {
+  if (!large_) return;
+  try {
+    freeing().take(std::move(fd_));
+  } catch (const std::exception&) {  // no memory or no thread: it's closed here, a little later
+  }
+}
+
+void wait_until_freed() { freeing().wait(); }
+
+}  // namespace rille::io
