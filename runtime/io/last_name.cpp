@@ -19,7 +19,10 @@ constexpr off_t kLarge = off_t{16} << 20;  // below this a thread costs more tha
 /// fork(), whose child would hold the file open and look for a thread that it does not have.
 class Freeing {
  public:
-  Freeing() { ::pthread_atfork(wait_until_freed, nullptr, nullptr); }
+  static Freeing& one() {
+    static Freeing freeing;
+    return freeing;
+  }
   void take(Fd fd) {
     const std::lock_guard lock(mutex_);
     const auto held = std::make_shared<Fd>(std::move(fd));
@@ -31,14 +34,16 @@ class Freeing {
   }
 
  private:
+  Freeing() { ::pthread_atfork(before_fork, after_fork, after_fork); }
+  static void before_fork() {
+    one().mutex_.lock();
+    one().background_.wait();
+  }
+  static void after_fork() { one().mutex_.unlock(); }
+
   std::mutex mutex_;
   Background background_;
 };
-
-Freeing& freeing() {
-  static Freeing one;
-  return one;
-}
 
 }  // namespace
 
@@ -52,11 +57,11 @@ LastName::LastName(int folder, const std::string& name)
 LastName::~LastName() {
   if (!large_) return;
   try {
-    freeing().take(std::move(fd_));
+    Freeing::one().take(std::move(fd_));
   } catch (const std::exception&) {  // no memory or no thread: it's closed here, a little later
   }
 }
 
-void wait_until_freed() { freeing().wait(); }
+void wait_until_freed() { Freeing::one().wait(); }
 
 }  // namespace rille::io
