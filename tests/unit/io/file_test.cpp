@@ -225,6 +225,7 @@ TEST_CASE("a disk with room for two large files takes one saved over itself agai
         ::mount("tmpfs", dir.path().c_str(), "tmpfs", 0, "size=50m") != 0)
       return 77;
     for (int i = 0; i < 30; ++i) write_megabytes(dir / "f", 20);
+    wait_until_freed();
     return 0;
   });
   if (result == 77)
