@@ -52,23 +52,6 @@ mode_t file_mode() {
   return static_cast<mode_t>(0666u & ~mask);
 }
 
-/// Whether a call that has just failed is worth another try: it was interrupted, or the disk is
-/// full and a file that was let go of may give it room, which is waited for once.
-class Tries {
- public:
-  bool another() {
-    if (errno == EINTR) return true;
-    if ((errno != ENOSPC && errno != EDQUOT) || waited_) return false;
-    const int error = errno;
-    wait_until_freed();
-    errno = error;
-    return waited_ = true;
-  }
-
- private:
-  bool waited_ = false;
-};
-
 Fd open_folder(const std::string& path) {
   return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
@@ -86,9 +69,11 @@ void check_target(const std::string& path) {
 }
 
 // The folder is opened once and everything happens relative to it: whoever swaps a parent folder in
-// the middle of a save cannot send the file elsewhere.
+// the middle of a save cannot send the file elsewhere. A disk that is forgetting a file writes
+// another no sooner, and may need its room.
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   check_target(path_);
+  wait_until_freed();
   const auto [folder, name] = split_path(path_);
   name_ = name;
   folder_ = open_folder(folder);
@@ -127,10 +112,9 @@ void AtomicFile::reserve(uint64_t bytes) {
   if (bytes == 0) return;
   needed_ = bytes;
   int result;
-  Tries tries;
   do {
     result = ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes));
-  } while (result != 0 && tries.another());
+  } while (result != 0 && errno == EINTR);
   const bool unsupported = result != 0 && (errno == EOPNOTSUPP || errno == ENOSYS);
   if (result != 0 && !unsupported) fail_and_discard("write", errno);
   // Not every file system can; then all goes through the page cache.
@@ -144,10 +128,9 @@ void AtomicFile::write(const void* data, size_t bytes) {
   constexpr size_t kPiece = size_t{1} << 30;
   const char* from = static_cast<const char*>(data);
   needed_ = std::max(needed_, written_ += bytes);
-  Tries tries;
   while (bytes > 0) {
     const ssize_t n = ::write(fd_.get(), from, std::min(bytes, kPiece));
-    if (n < 0 && tries.another()) continue;
+    if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail_and_discard("write", errno);
     from += n;
     bytes -= static_cast<size_t>(n);
@@ -157,11 +140,10 @@ void AtomicFile::write(const void* data, size_t bytes) {
 // Nothing is discarded here, where other threads may be writing: the destructor does it.
 void AtomicFile::put(const char* from, size_t bytes, uint64_t offset) {
   if (bytes == 0) return;
-  Tries tries;
   for (size_t done = 0; done < bytes;) {
     const ssize_t n =
         ::pwrite(fd_.get(), from + done, bytes - done, static_cast<off_t>(offset + done));
-    if (n < 0 && tries.another()) continue;
+    if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail_io("write", path_, errno, needed_);
     done += static_cast<size_t>(n);
   }
@@ -174,10 +156,9 @@ void AtomicFile::put(const char* from, size_t bytes, uint64_t offset) {
 // again through the page cache they are as good.
 bool AtomicFile::put_direct(const char* from, size_t bytes, uint64_t offset) {
   ssize_t n;
-  Tries tries;
   do {
     n = ::pwrite(direct_.get(), from, bytes, static_cast<off_t>(offset));
-  } while (n < 0 && tries.another());
+  } while (n < 0 && errno == EINTR);
   if (n < 0 && errno != EINVAL) fail_io("write", path_, errno, needed_);
   return n == static_cast<ssize_t>(bytes);
 }

@@ -15,8 +15,8 @@ namespace {
 
 constexpr off_t kLarge = off_t{16} << 20;  // below this a thread costs more than the waiting
 
-/// One file at a time. Its end is waited for by who needs room, by the process at its end, and by
-/// fork(), whose child would hold the file open and look for a thread that it does not have.
+/// One file at a time. Its end is waited for by the next file to be written, by the process at its
+/// end, and by fork(), whose child would hold the file and look for a thread that it does not have.
 class Freeing {
  public:
   static Freeing& one() {
