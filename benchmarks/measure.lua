@@ -61,6 +61,18 @@ function measure.case(case, fn, inner)
   measure.report(case, figures)
 end
 
+--- Times the training step of a classifier: zero_grad, forward and cross-entropy (under `wrap`, if
+--- there is one), backward, optimizer.
+function measure.classifier(case, model, optimizer, x, y, wrap)
+  local function loss_of() return rille.cross_entropy(model(x), y) end
+  local forward = wrap and wrap(loss_of) or loss_of
+  measure.case(case, function()
+    optimizer:zero_grad()
+    forward():backward()
+    optimizer:step()
+  end)
+end
+
 --- Times functions one after another, round by round, for differences that are smaller than drift.
 function measure.in_turn(cases, functions)
   local figures = {}

@@ -10,13 +10,7 @@ local function case(name, wrap)
     nn.Linear(512, 10))
   local optimizer = rille.optim.SGD(model:parameters(), { lr = 0.05, momentum = 0.9 })
   local x, y = rille.randn(128, 784), rille.randint(0, 9, 128)
-  local function loss_of() return rille.cross_entropy(model(x), y) end
-  local forward = wrap and wrap(loss_of) or loss_of
-  measure.case(name, function()
-    optimizer:zero_grad()
-    forward():backward()
-    optimizer:step()
-  end)
+  measure.classifier(name, model, optimizer, x, y, wrap)
 end
 
 case("step")

@@ -10,13 +10,7 @@ local function case(name, wrap)
   local optimizer = rille.optim.SGD(model:parameters(),
     { lr = 0.05, momentum = 0.9, weight_decay = 5e-4 })
   local x, y = rille.randn(32, 3, 32, 32), rille.randint(0, 9, 32)
-  local function loss_of() return rille.cross_entropy(model(x), y) end
-  local forward = wrap and wrap(loss_of) or loss_of
-  measure.case(name, function()
-    optimizer:zero_grad()
-    forward():backward()
-    optimizer:step()
-  end)
+  measure.classifier(name, model, optimizer, x, y, wrap)
 end
 
 case("step")

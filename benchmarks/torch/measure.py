@@ -65,6 +65,19 @@ def case(name_of_case, fn, inner=1):
     report(name_of_case, figures)
 
 
+def classifier(name_of_case, model, optimizer, x, y, bf16):
+    from torch.nn.functional import cross_entropy
+
+    def step():
+        optimizer.zero_grad()
+        with autocast(bf16):
+            loss = cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+
+    case(name_of_case, step)
+
+
 def in_turn(cases, functions):
     figures = [[] for _ in functions]
     for fn in functions:

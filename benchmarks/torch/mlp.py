@@ -12,15 +12,7 @@ def case(name, bf16):
                           nn.Linear(512, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     x, y = torch.randn(128, 784), torch.randint(0, 10, (128,))
-
-    def step():
-        optimizer.zero_grad()
-        with measure.autocast(bf16):
-            loss = nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-
-    measure.case(name, step)
+    measure.classifier(name, model, optimizer, x, y, bf16)
 
 
 case("step", False)

@@ -12,15 +12,7 @@ def case(name, bf16):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4,
                                 fused=True)
     x, y = torch.randn(32, 3, 32, 32), torch.randint(0, 10, (32,))
-
-    def step():
-        optimizer.zero_grad()
-        with measure.autocast(bf16):
-            loss = torch.nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-
-    measure.case(name, step)
+    measure.classifier(name, model, optimizer, x, y, bf16)
 
 
 case("step", False)

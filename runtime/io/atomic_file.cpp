@@ -69,11 +69,10 @@ void check_target(const std::string& path) {
 }
 
 // The folder is opened once and everything happens relative to it: whoever swaps a parent folder in
-// the middle of a save cannot send the file elsewhere. A disk that is forgetting a file writes
-// another no sooner, and may need its room.
+// the middle of a save cannot send the file elsewhere.
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   check_target(path_);
-  wait_until_freed();
+  wait_until_freed();  // this one may need the room, and is written no sooner beside it
   const auto [folder, name] = split_path(path_);
   name_ = name;
   folder_ = open_folder(folder);
