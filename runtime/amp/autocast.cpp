@@ -26,7 +26,7 @@ std::vector<AutocastRule> rules_of(const AutocastOptions& options) {
   std::vector<AutocastRule> rules;
   if (options.lists == AutocastLists::torch_cpu) rules = torch_cpu_rules();
   for (const auto& [op_name, policy] : options.rules) {
-    const OpInfo* op = find_op(op_name);
+    const OpInfo* op = find_public_op(op_name);
     if (!op)
       throw option_error("a rule for '{}', which is no op", op_name)
           .hint("rille.ops() lists them with their policies");

@@ -5,6 +5,7 @@
 
 #include "autograd/node.h"
 #include "autograd/scaled.h"
+#include "core/budget.h"
 #include "core/context.h"
 #include "core/fail.h"
 #include "ops/cast.h"
@@ -148,20 +149,21 @@ void GradScaler::require_scale(const char* call) const {
       .hint("the loss goes through the scaler first: scaler:scale(loss):backward()");
 }
 
-void GradScaler::unscale_now(const ScaledOptimizer& optimizer, Progress& progress) {
+// `group` may call back: what it finds, or clears, is looked up after it.
+void GradScaler::unscale_now(const ScaledOptimizer& optimizer) {
   const bool any =
       std::any_of(optimizer.params.begin(), optimizer.params.end(),
                   [](const ScaledParam& p) { return bool(autograd::grad_of(p.param)); });
   if (!any && !options_.allow_empty) throw_no_grads(optimizer);
   const double inverse = static_cast<float>(1 / scale_.item());
   const std::vector<size_t> bad = amp::unscale(optimizer.params, inverse);
-  progress.checked = true;
-  progress.found = !bad.empty();
-  if (options_.group) progress.found = options_.group(progress.found);
   for (const size_t i : bad) bad_.push_back(optimizer.params[i].name);
-  progress.stage = Stage::unscaled;  // should the step raise, the next try finds them unscaled
-  progress.name = optimizer.name;
-  progress.at = Context::current().site();
+  // Should the step, or `group`, raise, the next try finds them unscaled.
+  progress_[optimizer.id] = {Stage::unscaled, optimizer.name, Context::current().site(), true,
+                             !bad.empty()};
+  if (!options_.group) return;
+  const bool found = options_.group(!bad.empty());
+  progress_[optimizer.id].found = found;
 }
 
 void GradScaler::unscale(const ScaledOptimizer& optimizer) {
@@ -179,7 +181,7 @@ void GradScaler::unscale(const ScaledOptimizer& optimizer) {
                                   fmt::format("{} has stepped already", optimizer.name))
                          .hint("the order is unscale_, step, update"),
                      "stepped by", progress.at);
-  unscale_now(optimizer, progress);
+  unscale_now(optimizer);
 }
 
 void GradScaler::throw_no_grads(const ScaledOptimizer& optimizer) const {
@@ -208,8 +210,8 @@ bool GradScaler::step(const ScaledOptimizer& optimizer) {
         scaler_error("E_SCALER_STEP_TWICE", fmt::format("{} has stepped already", optimizer.name))
             .hint("update() ends an iteration"),
         "stepped by", progress.at);
-  if (progress.stage == Stage::ready) unscale_now(optimizer, progress);
-  return !progress.found;
+  if (progress.stage == Stage::ready) unscale_now(optimizer);
+  return !progress_[optimizer.id].found;
 }
 
 void GradScaler::stepped(uint64_t id) {
@@ -264,6 +266,7 @@ void GradScaler::update(std::optional<double> scale) {
   if (!scale && !checked)
     throw scaler_error("E_SCALER_NO_CHECKS", "no gradients were checked since the last update")
         .hint("step or unscale_ of an optimizer comes first");
+  const Unit whole;
   ++updates_;
   progress_.clear();
   seen_at_update_ = seen_->backwards;
@@ -310,6 +313,7 @@ void GradScaler::load(const GradScalerState& s) {
   check_interval(s.growth_interval);
   check_that(s.growth_tracker >= 0, "'_growth_tracker' must be at least 0, got {}",
              s.growth_tracker);
+  const Unit whole;
   options_.growth_factor = s.growth_factor;
   options_.backoff_factor = s.backoff_factor;
   options_.growth_interval = s.growth_interval;

@@ -102,7 +102,7 @@ class GradScaler {
   void disable(const std::string& why);
   bool needs_none(const Tensor& x) const;
   void require_scale(const char* call) const;
-  void unscale_now(const ScaledOptimizer& optimizer, Progress& progress);
+  void unscale_now(const ScaledOptimizer& optimizer);
   [[noreturn]] void throw_no_grads(const ScaledOptimizer& optimizer) const;
   void adopt(bool found);
   void back_off();

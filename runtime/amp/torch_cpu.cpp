@@ -57,7 +57,7 @@ std::vector<AutocastRule> read_rows() {
 }  // namespace
 
 const std::vector<AutocastRule>& torch_cpu_rules() {
-  static const std::vector<AutocastRule> rules = read_rows();
+  static const std::vector<AutocastRule>& rules = *new std::vector<AutocastRule>(read_rows());
   return rules;
 }
 

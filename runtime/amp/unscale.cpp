@@ -2,6 +2,7 @@
 
 #include "autograd/node.h"
 #include "autograd/scaled.h"
+#include "core/budget.h"
 #include "core/context.h"
 #include "core/fail.h"
 #include "core/written.h"
@@ -61,6 +62,7 @@ void list_facts(Error& e, std::span<const std::string> lines) {
 
 std::vector<size_t> unscale(std::span<const ScaledParam> params, double inverse) {
   const NoGrad quiet;
+  const Unit whole;
   refuse_f16(params);
   const std::vector<Flat> flat = flat_gradients(params);
   std::vector<cpu::Span> spans;

@@ -110,7 +110,7 @@ int axis(int64_t dim, int rank) {
   const int64_t n = std::max(rank, 1);  // a 0-d tensor has one dim to name, as in PyTorch
   if (dim < -n || dim >= n) {
     // Told in the script's terms: dims count from 1 there.
-    const int64_t shown = dim >= 0 ? dim + 1 : dim;
+    const int64_t shown = dim >= 0 && dim < INT64_MAX ? dim + 1 : dim;
     throw index_error("dim {} is out of range for a tensor of {} dim{}", shown, rank,
                       rank == 1 ? "" : "s");
   }

@@ -1,11 +1,14 @@
 #include "core/storage.h"
 
+#include <atomic>
 #include <memory>
 
 #include "core/allocator.h"
 #include "core/budget.h"
 #include "core/context.h"
 #include "core/fail.h"
+#include "core/pressure.h"
+#include "core/sizes.h"
 #include "core/threads.h"
 
 namespace rille {
@@ -88,12 +91,25 @@ void touch_before_deadline(const Storage& s) {
 
 }  // namespace
 
+namespace {
+std::atomic<void (*)()> release_kept{nullptr};
+}  // namespace
+
+void on_pressure(void (*release)()) { release_kept = release; }
+void relieve_pressure() {
+  if (void (*release)() = release_kept.load()) release();
+}
+
 StorageRef allocate_storage(size_t bytes, Device device) {
   StorageRef s(new Storage);
   s->device = device;
   if (device.is_meta()) return s;
   Context& context = Context::current();
   bool found = obtain(*s.get(), bytes);
+  if (!found && Budget::counting()) {
+    relieve_pressure();
+    found = obtain(*s.get(), bytes);
+  }
   if (!found && context.reclaim) {
     context.reclaim();
     found = obtain(*s.get(), bytes);
@@ -103,6 +119,14 @@ StorageRef allocate_storage(size_t bytes, Device device) {
   context.allocated_since_collect += static_cast<int64_t>(bytes);
   touch_before_deadline(*s.get());
   return s;
+}
+
+// Of what the machine has, not of what it has left: the allocator finds that out.
+void expect_room(int64_t count, int64_t bytes) {
+  int64_t all = 0;
+  if (__builtin_mul_overflow(count, bytes, &all)) all = INT64_MAX / 2;
+  const Budget* budget = Budget::counting();
+  if (all > memory::budget() || (budget && budget->refuses(all))) throw_out_of_memory(all);
 }
 
 StorageRef adopt_storage(void* data, size_t bytes, void (*release)(void*), void* context) {

@@ -9,6 +9,7 @@
 #include "core/half.h"
 #include "core/narrow.h"
 #include "core/packed.h"
+#include "core/sizes.h"
 
 namespace rille {
 
@@ -86,22 +87,34 @@ Tensor Tensor::alias(const Shape& shape, const Strides& strides, int64_t offset)
 
 Tensor Tensor::shell() const { return Tensor(new TensorImpl(*p_)); }
 
+namespace {
+
+void must_have_values(const Tensor& t) {
+  if (t.is_meta() || !t.storage())
+    throw fail(Kind::device, "E_NO_KERNEL", "meta tensors have no values");
+}
+
+}  // namespace
+
 double Tensor::item() const {
+  must_have_values(*this);
   if (numel() != 1)
     throw shape_error("needs a tensor of one element, got shape {}", to_string(shape()));
   return load(0);
 }
 
 int64_t Tensor::item_int() const {
+  must_have_values(*this);
   if (numel() != 1)
     throw shape_error("needs a tensor of one element, got shape {}", to_string(shape()));
   return load_int(0);
 }
 
 double Tensor::at(int64_t position) const {
+  must_have_values(*this);
   int64_t index = 0;
   for (int d = rank() - 1; d >= 0; --d) {
-    index += position % shape()[d] * strides()[d];
+    index += position % shape()[d] * strides()[d];  // fits: an element that is there
     position /= shape()[d];
   }
   return load(index);
@@ -137,6 +150,7 @@ void Tensor::store_int(int64_t distance, int64_t v) const {
 }
 
 std::vector<double> Tensor::to_vector() const {
+  must_have_values(*this);
   std::vector<double> out(static_cast<size_t>(numel()));
   for (int64_t i = 0; i < numel(); ++i) out[static_cast<size_t>(i)] = at(i);
   return out;
@@ -159,16 +173,7 @@ Meta meta_of(const Shape& s, DType d, const Tensor& t) { return {s, d, t.device(
 
 namespace {
 
-// The elements that strides lead to: [first, last].
-struct Stretch {
-  int64_t first, last;
-};
-Stretch stretch(const Shape& shape, const Strides& strides, int64_t offset) {
-  Stretch s{offset, offset};
-  for (int d = 0; d < shape.size(); ++d)
-    (strides[d] < 0 ? s.first : s.last) += (shape[d] - 1) * strides[d];
-  return s;
-}
+Reach reach_of(const Tensor& t) { return reach(t.shape(), t.strides(), t.offset()); }
 
 }  // namespace
 
@@ -180,9 +185,8 @@ Tensor loosened(const Tensor& t) {
   i.number = false;
   i.inference = t.impl()->inference;
   if (t.is_meta()) return out;
-  const Stretch s = t.numel() == 0 ? Stretch{t.offset(), t.offset() - 1}
-                                   : stretch(t.shape(), t.strides(), t.offset());
-  const int64_t n = s.last - s.first + 1;
+  const Reach s = reach_of(t);
+  const int64_t n = s.count();
   i.offset = t.offset() - s.first;
   i.storage = allocate_storage(static_cast<size_t>(n), t.device());
   unpack(t.dtype(), t.storage()->data, s.first, n, static_cast<uint8_t*>(i.storage->data));
@@ -191,16 +195,16 @@ Tensor loosened(const Tensor& t) {
 
 void tighten(const Tensor& loose, const Tensor& t) {
   if (t.numel() == 0 || t.is_meta()) return;
-  const Stretch s = stretch(t.shape(), t.strides(), t.offset());
+  const Reach s = reach_of(t);
   const auto* codes = static_cast<const uint8_t*>(loose.storage()->data);
-  pack(t.dtype(), codes, s.last - s.first + 1, t.storage()->data, s.first);
+  pack(t.dtype(), codes, s.count(), t.storage()->data, s.first);
 }
 
 void check_packed_view(const Tensor& t, const Shape& shape, const Strides& strides,
                        int64_t offset) {
   if (checked_numel(shape) == 0) return;
   // The run of neighbours that begins at each index of the dims with longer strides.
-  int64_t run = 1;
+  Checked run(1);
   for (bool grows = true; grows;) {
     grows = false;
     for (int d = 0; d < shape.size(); ++d)
@@ -210,17 +214,17 @@ void check_packed_view(const Tensor& t, const Shape& shape, const Strides& strid
         break;
       }
   }
-  int64_t reached = 1;
+  Checked reached(1);
   bool whole = true;
   const int bits = bits_of(t.dtype());
   for (int d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1 || strides[d] == 0) continue;
-    reached += (shape[d] - 1) * strides[d];
-    if (strides[d] >= run) whole &= strides[d] * bits % 8 == 0;
+    reached += Checked(strides[d]) * (shape[d] - 1);
+    if (strides[d] >= run) whole &= Checked(strides[d]) * bits % 8 == 0;
   }
-  const Stretch base = stretch(t.shape(), t.strides(), t.offset());
-  const bool ends_with_base = reached == run && offset + run - 1 == base.last;
-  whole &= offset * bits % 8 == 0 && (run * bits % 8 == 0 || ends_with_base);
+  const Checked start(offset);
+  const bool ends_with_base = reached == run && start + run - 1 == reach_of(t).last;
+  whole &= start * bits % 8 == 0 && (run * bits % 8 == 0 || ends_with_base);
   if (whole) return;
   throw fail(Kind::state, "E_PACKED_VIEW",
              "a view of {} elements from offset {} would split a byte of {}", checked_numel(shape),

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <thread>
 
 #include "core/budget.h"
+#include "core/forked.h"
 #include "core/references.h"
 
 namespace rille {
@@ -54,8 +56,21 @@ void parallel_evenly(int64_t n, int64_t least, int64_t unit, Body body) {
 }
 #else
 
-int threads() { return std::max(1, omp_get_max_threads()); }
-void set_threads(int n) { omp_set_num_threads(std::max(1, n)); }
+// More than these the system may refuse, which OpenMP answers with the end of the process. So many
+// more than there are processors make nothing faster.
+int most_threads() {
+  static const int most = std::max(64, 4 * static_cast<int>(std::thread::hardware_concurrency()));
+  return most;
+}
+
+int threads() {
+  if (pool_is_lost()) return 1;
+  const int n = omp_get_max_threads();
+  if (n <= most_threads()) return std::max(1, n);
+  omp_set_num_threads(most_threads());  // for whoever else asks OpenMP
+  return most_threads();
+}
+void set_threads(int n) { omp_set_num_threads(std::clamp(n, 1, most_threads())); }
 
 void parallel_evenly(int64_t n, int64_t least, int64_t unit, Body body) {
   if (n <= 0) return;
@@ -68,7 +83,7 @@ void parallel_evenly(int64_t n, int64_t least, int64_t unit, Body body) {
     return end_early(budget);
   }
   const int team = static_cast<int>(std::min<int64_t>(ceil_div(n, least), threads()));
-  if (team <= 1 || omp_in_parallel()) {
+  if (team <= 1 || omp_in_parallel() || !pool_may_run()) {
     run_pieces(0, n, least, budget, body);
     return end_early(budget);
   }

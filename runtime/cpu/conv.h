@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/dtype.h"
+#include "core/sizes.h"
 
 namespace rille::cpu {
 
@@ -20,10 +21,10 @@ struct Conv {
   int64_t pad_begin[3] = {0, 0, 0}, pad_end[3] = {0, 0, 0};
 };
 
-/// Output size of one dimension; below 1 where the kernel does not fit.
+/// Output size of one dimension; 0 where the kernel does not fit.
 inline int64_t conv_out(int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
                         int64_t pad_begin, int64_t pad_end) {
-  const int64_t room = in + pad_begin + pad_end - dilation * (kernel - 1) - 1;
+  const int64_t room = window_room(in, kernel, dilation, pad_begin, pad_end);
   return room < 0 ? 0 : room / stride + 1;
 }
 

@@ -73,7 +73,7 @@ A forward_row(const Row<A>& row, int64_t stride, A* alpha) {
 // beta[s]: the log-probability of all ways from state s at time t to the end, without the emission
 // at t. Moves it from t + 1 to t.
 template <class A>
-void step_back(const Row<A>& row, int64_t t, std::vector<A>& beta) {
+void step_back(const Row<A>& row, int64_t t, CountedVector<A>& beta) {
   for (int64_t s = 0; s < row.states; ++s) beta[static_cast<size_t>(s)] += row.emission(t + 1, s);
   for (int64_t s = 0; s < row.states; ++s) {
     const auto at = [&](int64_t i) { return beta[static_cast<size_t>(i)]; };
@@ -86,7 +86,7 @@ void step_back(const Row<A>& row, int64_t t, std::vector<A>& beta) {
 template <class A>
 void backward_row(const Ctc& c, const Row<A>& row, A loss, const A* alpha, A dloss, A* dx) {
   if (std::isinf(loss) || dloss == 0) return;
-  std::vector<A> beta(static_cast<size_t>(row.states), kNever<A>);
+  CountedVector<A> beta(static_cast<size_t>(row.states), kNever<A>);
   for (int64_t s = std::max<int64_t>(0, row.states - 2); s < row.states; ++s)
     beta[static_cast<size_t>(s)] = 0;
   Poll poll;

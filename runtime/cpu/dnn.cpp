@@ -9,6 +9,7 @@
 
 #include "core/budget.h"
 #include "core/context.h"
+#include "core/forked.h"
 
 namespace rille::cpu {
 
@@ -19,7 +20,7 @@ struct Loaded {
   std::string state;
 };
 
-#if defined(RILLE_ONEDNN_BUILD) && !defined(RILLE_SERIAL)
+#if defined(RILLE_ONEDNN) && !defined(RILLE_SERIAL)
 
 constexpr const char* kFile = "librille_onednn.so";
 
@@ -38,8 +39,7 @@ std::vector<std::string> candidates() {
   // Beside the program or library, or where an install has it: seen from bin/ or the build's lua/,
   // from lib/, and from lib/lua/5.4/, where the module for a stock Lua lies.
   return {fmt::format("{}/{}", here, kFile), fmt::format("{}/../lib/rille/{}", here, kFile),
-          fmt::format("{}/rille/{}", here, kFile), fmt::format("{}/../../rille/{}", here, kFile),
-          RILLE_ONEDNN_BUILD};
+          fmt::format("{}/rille/{}", here, kFile), fmt::format("{}/../../rille/{}", here, kFile)};
 }
 
 Loaded load() {
@@ -72,19 +72,19 @@ Loaded load() { return {nullptr, "not part of this build"}; }
 #endif
 
 const Loaded& loaded() {
-  static const Loaded once = load();
+  static const Loaded& once = *new Loaded(load());  // threads may run while the process ends
   return once;
 }
 
 }  // namespace
 
 // Its bits depend on the number of threads, which deterministic mode forbids; and it can't be
-// stopped in the middle of a product.
+// stopped in the middle of a product. It drives the pool by itself.
 const DnnFunctions* dnn() {
   const Budget* budget = Budget::current();
   const bool absent =
       Context::current().flags & kDeterministic || (budget && budget->has_deadline());
-  return absent ? nullptr : loaded().functions;
+  return absent || !pool_may_run() ? nullptr : loaded().functions;
 }
 std::string dnn_state() { return loaded().state; }
 

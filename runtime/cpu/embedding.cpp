@@ -3,7 +3,6 @@
 // thread.
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "core/budget.h"
 #include "core/macros.h"
@@ -27,19 +26,19 @@ int64_t first_bad(const Lookup& args) {
 
 // positions[start[id] .. start[id + 1]) hold id, in ascending order.
 struct Sorted {
-  std::vector<int64_t> start;
+  CountedVector<int64_t> start;
   Scratch<int64_t> positions;
 };
 
 Sorted sort_positions(const Lookup& args, int64_t skip) {
-  Sorted s{std::vector<int64_t>(static_cast<size_t>(args.rows) + 1, 0),
+  Sorted s{CountedVector<int64_t>(static_cast<size_t>(args.rows) + 1, 0),
            Scratch<int64_t>(args.count)};
   polled(args.count, [&](int64_t i, int64_t end) {
     for (; i < end; ++i)
       if (args.ids[i] != skip) ++s.start[static_cast<size_t>(args.ids[i]) + 1];
   });
   for (size_t v = 1; v < s.start.size(); ++v) s.start[v] += s.start[v - 1];
-  std::vector<int64_t> next(s.start.begin(), s.start.end() - 1);
+  CountedVector<int64_t> next(s.start.begin(), s.start.end() - 1);
   polled(args.count, [&](int64_t i, int64_t end) {
     for (; i < end; ++i)
       if (args.ids[i] != skip) s.positions[next[static_cast<size_t>(args.ids[i])]++] = i;

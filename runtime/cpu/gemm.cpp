@@ -1,7 +1,6 @@
 #include "cpu/gemm.h"
 
-#include <vector>
-
+#include "core/budget.h"
 #include "core/fail.h"
 #include "core/threads.h"
 #include "cpu/dnn.h"
@@ -84,7 +83,7 @@ template <class S>
 void run_narrow(const Gemm& g, const void* a, const void* b, void* c, const void* bias) {
   const auto widened = [](const void* from, int64_t n) {
     const S* s = static_cast<const S*>(from);
-    return std::vector<int64_t>(s, s + n);
+    return CountedVector<int64_t>(s, s + n);
   };
   const auto extent = [&](int64_t rows, int64_t cols, int64_t ld, int64_t stride) {
     return (g.batch - 1) * stride + (rows - 1) * ld + cols;
@@ -96,7 +95,7 @@ void run_narrow(const Gemm& g, const void* a, const void* b, void* c, const void
   const auto wide_bias = widened(bias, bias ? g.n : 0);
   Gemm dense_c = g;
   dense_c.ldc = g.n, dense_c.stride_c = g.m * g.n;
-  std::vector<int64_t> sums(static_cast<size_t>(g.batch * g.m * g.n));
+  CountedVector<int64_t> sums(static_cast<size_t>(g.batch * g.m * g.n));
   const auto each = [&](auto&& f) {
     for (int64_t i = 0, at = 0; i < g.batch; ++i)
       for (int64_t r = 0; r < g.m; ++r)

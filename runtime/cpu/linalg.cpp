@@ -149,7 +149,7 @@ bool cholesky_factor(int64_t n, double* a) {
 
 void qr_factor(int64_t m, int64_t n, int64_t k, double* a, double* q, double* r) {
   const int64_t steps = std::min(m, n);
-  std::vector<double> v(static_cast<size_t>(steps * m)), tau(static_cast<size_t>(steps)),
+  CountedVector<double> v(static_cast<size_t>(steps * m)), tau(static_cast<size_t>(steps)),
       room(static_cast<size_t>(std::max(n, k)));
   for (int64_t j = 0; j < steps; ++j) {
     double *x = v.data() + j * m, beta = 0;
@@ -176,7 +176,7 @@ namespace {
 
 // a becomes tridiagonal (d, e); z's rows become the basis: z a z^T is tridiagonal.
 void tridiagonal(int64_t n, double* a, double* d, double* e, double* z) {
-  std::vector<double> vs(static_cast<size_t>(n * n)), taus(static_cast<size_t>(n)),
+  CountedVector<double> vs(static_cast<size_t>(n * n)), taus(static_cast<size_t>(n)),
       w(static_cast<size_t>(n)), room(static_cast<size_t>(n));
   for (int64_t k = 0; k + 2 < n; ++k) {
     end_if_over();
@@ -249,13 +249,13 @@ void diagonalise(int64_t n, double* d, double* e, double* z) {
 // Order of values, and rows of `vectors` with them.
 void sort_rows(int64_t n, int64_t length, bool ascending, double* values, double* vectors,
                double* more, int64_t more_length) {
-  std::vector<int64_t> order(static_cast<size_t>(n));
+  CountedVector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
     return ascending ? values[i] < values[j] : values[i] > values[j];
   });
   auto arrange = [&](double* rows, int64_t len) {
-    const std::vector<double> old(rows, rows + n * len);
+    const CountedVector<double> old(rows, rows + n * len);
     for (int64_t i = 0; i < n; ++i)
       std::copy_n(old.data() + order[static_cast<size_t>(i)] * len, len, rows + i * len);
   };
@@ -270,7 +270,7 @@ void eigen_symmetric(int64_t n, double* a, double* values, double* vectors) {
   if (n == 0) return;
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = i + 1; j < n; ++j) a[i * n + j] = a[j * n + i];
-  std::vector<double> e(static_cast<size_t>(n));
+  CountedVector<double> e(static_cast<size_t>(n));
   tridiagonal(n, a, values, e.data(), vectors);
   diagonalise(n, values, e.data(), vectors);
   sort_rows(n, n, true, values, vectors, nullptr, 0);
@@ -358,14 +358,14 @@ void transpose_into(int64_t rows, int64_t cols, const double* a, double* b) {
 void singular_values(int64_t m, int64_t n, const double* a, int64_t mu, int64_t nv, double* u,
                      double* s, double* vt) {
   const int64_t k = std::min(m, n);
-  std::vector<double> w(static_cast<size_t>(m * n));
+  CountedVector<double> w(static_cast<size_t>(m * n));
   if (m >= n) {
-    std::vector<double> basis(static_cast<size_t>(mu * m));
+    CountedVector<double> basis(static_cast<size_t>(mu * m));
     transpose_into(m, n, a, w.data());
     tall(n, m, w.data(), mu, basis.data(), s, vt);
     transpose_into(mu, m, basis.data(), u);
   } else {
-    std::vector<double> left(static_cast<size_t>(m * m));
+    CountedVector<double> left(static_cast<size_t>(m * m));
     std::copy_n(a, m * n, w.data());
     tall(m, n, w.data(), nv, vt, s, left.data());
     transpose_into(m, m, left.data(), u);

@@ -48,18 +48,28 @@ RILLE_CLONES RowSums<A> sums_row(const A* x, const A* w, bool smooth, int64_t n)
   return {m, sum, weighted};
 }
 
+// What a row's exponentials are relative to: its maximum, and the logarithm of their sum.
+template <class A>
+struct LogSum {
+  A max, log_sum;
+};
+
 // dx = scale * exp(x - lse) - shift * w; the target's own part is the caller's.
 template <class A>
-RILLE_CLONES void dlogits_row(const A* x, const A* w, A lse, A scale, A shift, A* dx, int64_t n) {
+RILLE_CLONES void dlogits_row(const A* x, const A* w, LogSum<A> lse, A scale, A shift, A* dx,
+                              int64_t n) {
+  const A m = lse.max, log_sum = lse.log_sum;
   if (w && shift != 0) {
     for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-      for (int64_t i = p.begin; i < p.end; ++i) dx[i] = scale * fast_exp(x[i] - lse) - shift * w[i];
+      for (int64_t i = p.begin; i < p.end; ++i)
+        dx[i] = scale * fast_exp((x[i] - m) - log_sum) - shift * w[i];
     }
   } else {
     for (Pieces p(n); p.more(); p.next()) {
 #pragma omp simd
-      for (int64_t i = p.begin; i < p.end; ++i) dx[i] = scale * fast_exp(x[i] - lse) - shift;
+      for (int64_t i = p.begin; i < p.end; ++i)
+        dx[i] = scale * fast_exp((x[i] - m) - log_sum) - shift;
     }
   }
 }
@@ -96,7 +106,8 @@ CrossEntropyTotals count(const CrossEntropy& c) {
 }
 
 template <class A>
-CrossEntropyTotals forward(DType d, const void* logits, const CrossEntropy& c, A* loss, A* lse) {
+CrossEntropyTotals forward(DType d, const void* logits, const CrossEntropy& c, A* loss,
+                           LogSum<A>* lse) {
   const CrossEntropyTotals totals = count<A>(c);
   if (totals.bad_row >= 0) return totals;
   const A s = static_cast<A>(c.label_smoothing), all = total_weight<A>(c);
@@ -107,7 +118,7 @@ CrossEntropyTotals forward(DType d, const void* logits, const CrossEntropy& c, A
       const A* x = in.at(r * c.classes);
       const RowSums<A> sums = sums_row(x, w, s != 0, c.classes);
       const A log_sum = math::log(sums.exp);
-      if (lse) lse[r] = sums.max + log_sum;
+      if (lse) lse[r] = {sums.max, log_sum};
       if (!loss) continue;
       loss[r] = 0;
       if (c.targets[r] == c.ignore_index) continue;
@@ -141,8 +152,8 @@ void backward(DType d, const void* logits, const CrossEntropy& c, const Backward
       } else {
         const A scale = scales[r * b.scale_stride], target = scale * (1 - s) * weight_of<A>(c, t);
         const A shift = scale * s / static_cast<A>(c.classes);
-        dlogits_row(in.at(r * c.classes), w, static_cast<const A*>(b.lse)[r], target + shift * all,
-                    shift, dx, c.classes);
+        dlogits_row(in.at(r * c.classes), w, static_cast<const LogSum<A>*>(b.lse)[r],
+                    target + shift * all, shift, dx, c.classes);
         dx[t] -= target;
       }
       out.done();
@@ -155,7 +166,7 @@ void backward(DType d, const void* logits, const CrossEntropy& c, const Backward
 CrossEntropyTotals cross_entropy(DType d, const void* logits, const CrossEntropy& args, void* loss,
                                  void* lse) {
   return with_accumulator(d, [&]<class A>() {
-    return forward<A>(d, logits, args, static_cast<A*>(loss), static_cast<A*>(lse));
+    return forward<A>(d, logits, args, static_cast<A*>(loss), static_cast<LogSum<A>*>(lse));
   });
 }
 

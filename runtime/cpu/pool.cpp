@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <type_traits>
-#include <vector>
 
 #include "core/budget.h"
 #include "core/fail.h"
 #include "core/half.h"
+#include "core/sizes.h"
 #include "core/threads.h"
 #include "cpu/scratch.h"
 
@@ -25,31 +26,44 @@ struct Span {
 
 /// The windows of all output indices, dimension by dimension; three dimensions, the last ones used.
 struct Windows {
-  std::vector<Span> spans[3];
+  Scratch<Span> spans[3];
   int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1};
   int64_t image = 1, positions = 1, taps = 1;  // taps: of the largest window
 
-  explicit Windows(const Pool& p) {
+  explicit Windows(const Pool& p)
+      : spans{Scratch<Span>(count_of(p, 0)), Scratch<Span>(count_of(p, 1)),
+              Scratch<Span>(count_of(p, 2))} {
+    Poll poll;
     for (int d = 0; d < 3; ++d) {
       const int from = d - (3 - p.dims);
       if (from < 0) {
-        spans[d] = {{0, 1, 1, 1}};
+        spans[d][0] = {0, 1, 1, 1};
         continue;
       }
       in[d] = p.in[from], out[d] = p.out[from];
-      for (int64_t i = 0; i < out[d]; ++i) spans[d].push_back(span(p, from, i));
-      image *= in[d], positions *= out[d];
       int64_t longest = 1;
-      for (const Span& s : spans[d])
+      for (int64_t i = 0; i < out[d]; ++i, poll(1)) {
+        const Span s = spans[d][i] = span(p, from, i);
         longest = std::max(longest, (s.end - s.begin + s.step - 1) / s.step);
+      }
+      image *= in[d], positions *= out[d];
       taps *= longest;
     }
+  }
+
+  static int64_t count_of(const Pool& p, int d) {
+    const int from = d - (3 - p.dims);
+    return from < 0 ? 1 : p.out[from];
+  }
+  std::span<const Span> along(int d) const {
+    return {spans[d].data(), static_cast<size_t>(out[d])};
   }
 
   static Span span(const Pool& p, int d, int64_t i) {
     const int64_t in = p.in[d];
     if (p.adaptive) {
-      const int64_t begin = i * in / p.out[d], end = ((i + 1) * in + p.out[d] - 1) / p.out[d];
+      const int64_t out = p.out[d], begin = share(i, in, out);
+      const int64_t end = in - share(out - 1 - i, in, out);  // (i + 1) in / out, rounded up
       return {begin, end, 1, end - begin};
     }
     const int64_t start = i * p.stride[d] - p.pad_begin[d], step = p.dilation[d];
@@ -64,9 +78,9 @@ struct Windows {
   void each(F&& f) const {
     int64_t at = 0;
     Poll poll;
-    for (const Span& z : spans[0])
-      for (const Span& y : spans[1])
-        for (const Span& x : spans[2]) {
+    for (const Span& z : along(0))
+      for (const Span& y : along(1))
+        for (const Span& x : along(2)) {
           f(at++, z, y, x);
           poll(taps);
         }
@@ -186,6 +200,15 @@ int64_t size_of_window(const Pool& p, const Span& a, const Span& b, const Span& 
   return count(a) * count(b) * count(c);
 }
 
+/// sum / size; integers wrap, where the lowest is divided by -1.
+template <class T>
+T quotient(T sum, int64_t size) {
+  if constexpr (std::is_integral_v<T>) {
+    if (size == -1) return static_cast<T>(-static_cast<uint64_t>(sum));
+  }
+  return sum / static_cast<T>(size);
+}
+
 template <class S>
 void avg_planes(const Pool& p, const S* x, S* y) {
   using T = Sum<S>;
@@ -197,7 +220,7 @@ void avg_planes(const Pool& p, const S* x, S* y) {
         T sum = 0;
         w.elements(a, b, c, [&](int64_t i) { sum = add(sum, static_cast<T>(image[i])); });
         const int64_t size = is_empty(a, b, c) ? 1 : size_of_window(p, a, b, c);
-        y[plane * w.positions + at] = static_cast<S>(sum / static_cast<T>(size));
+        y[plane * w.positions + at] = static_cast<S>(quotient(sum, size));
       });
     }
   });
@@ -211,7 +234,7 @@ void avg_planes_backward(const Pool& p, const S* dy, S* dx) {
     w.each([&](int64_t at, const Span& a, const Span& b, const Span& c) {
       if (is_empty(a, b, c)) return;
       const int64_t size = size_of_window(p, a, b, c);
-      const T share = static_cast<T>(dy[plane * w.positions + at]) / static_cast<T>(size);
+      const T share = quotient(static_cast<T>(dy[plane * w.positions + at]), size);
       w.elements(a, b, c, [&](int64_t i) { sums[i] = add(sums[i], share); });
     });
   });
@@ -242,19 +265,21 @@ void refuse_boolean(DType dtype) {
 
 int64_t pool_out(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad_begin,
                  int64_t pad_end, bool ceil) {
-  const int64_t room = in + pad_begin + pad_end - dilation * (kernel - 1) - 1;
-  if (room < 0 && !(ceil && room + stride > 0)) return 0;
-  const int64_t out = (room + (ceil ? stride - 1 : 0)) / stride + 1;
-  return ceil && (out - 1) * stride >= in + pad_begin ? out - 1 : out;
+  const int64_t room = window_room(in, kernel, dilation, pad_begin, pad_end);
+  if (room < 0 && !(ceil && stride > -room)) return 0;
+  const int64_t more = room < 0 ? 0 : ceil ? pieces(room, stride) : room / stride;
+  return ceil && Checked(more) * stride >= in + pad_begin ? more : more + 1;
 }
 
 void max_pool(DType dtype, const Pool& p, const void* x, void* y, int64_t* ids) {
+  if (p.planes == 0) return;
   with_storage(
       dtype, [&]<class S>(S) { max_planes(p, static_cast<const S*>(x), static_cast<S*>(y), ids); });
 }
 
 void max_pool_backward(DType dtype, const Pool& p, const void* dy, const int64_t* ids, void* dx) {
   refuse_boolean(dtype);
+  if (p.planes == 0) return;
   with_storage(dtype, [&]<class S>(S) {
     max_planes_backward(p, static_cast<const S*>(dy), ids, static_cast<S*>(dx));
   });
@@ -262,12 +287,14 @@ void max_pool_backward(DType dtype, const Pool& p, const void* dy, const int64_t
 
 void avg_pool(DType dtype, const Pool& p, const void* x, void* y) {
   refuse_boolean(dtype);
+  if (p.planes == 0) return;
   with_storage(dtype,
                [&]<class S>(S) { avg_planes(p, static_cast<const S*>(x), static_cast<S*>(y)); });
 }
 
 void avg_pool_backward(DType dtype, const Pool& p, const void* dy, void* dx) {
   refuse_boolean(dtype);
+  if (p.planes == 0) return;
   with_storage(dtype, [&]<class S>(S) {
     avg_planes_backward(p, static_cast<const S*>(dy), static_cast<S*>(dx));
   });

@@ -228,6 +228,7 @@ void randperm(int64_t* out, int64_t n, Draw draw) {
   int64_t made = 0;  // elements whose draws have been made
   for (int64_t i = 0; i + 1 < n; ++i) {
     if (i == made) {
+      end_if_over();
       random_words(words, 2 * kPiece, {draw.seed, draw.op, 2 * (draw.first + i)});
       made += kPiece;
     }

@@ -151,8 +151,14 @@ struct LogSumExpOf : Base<A, Plus> {
   static constexpr bool has_param = true;
   // An infinite maximum would make inf - inf of the elements that have it.
   static A finite(A m) { return math::fabs(m) == std::numeric_limits<A>::infinity() ? A(0) : m; }
-  A map(A x, A m) const { return fast_exp(x - finite(m)); }
-  double done(double t, A m) const { return std::log(t) + static_cast<double>(finite(m)); }
+  A map(A x, A m) const {
+    const A below = x - finite(m);
+    return fast_exp(below > A(0) ? A(0) : below);
+  }
+  double done(double t, A m) const {
+    const auto most = static_cast<double>(m);
+    return finite(m) == m ? std::log(t) + most : most + 0 * t;
+  }
 };
 
 // What will be read 4 KiB from now. Intel's processors look ahead within a page only, and the sums

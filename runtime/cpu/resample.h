@@ -4,16 +4,16 @@
 // order: the same bits on any number of threads. Called by ops/resize.
 #pragma once
 #include <cstdint>
-#include <vector>
 
+#include "core/budget.h"
 #include "core/dtype.h"
 
 namespace rille::cpu {
 
 /// Taps of output position p: first[p] .. first[p + 1].
 struct Taps {
-  std::vector<int64_t> first{0}, at;
-  std::vector<double> weight;
+  CountedVector<int64_t> first{0}, at;
+  CountedVector<double> weight;
   int64_t size() const { return static_cast<int64_t>(first.size()) - 1; }
 };
 

@@ -68,7 +68,9 @@ struct CrossEntropyTotals {
   int64_t bad_row = -1;  // first row whose target is no class, or -1; nothing else is valid then
 };
 /// loss = (1 - s) * w[t] * (lse - x[t]) + s / classes * sum_c w[c] * (lse - x[c]); 0 if ignored.
-/// Writes loss[rows] and lse[rows]; either may be null.
+/// Writes loss[rows] and lse[rows, 2], the maximum of a row and the logarithm of the sum of
+/// exp(x - maximum); either may be null. In one number the logarithm would be lost beside a large
+/// maximum.
 CrossEntropyTotals cross_entropy(DType d, const void* logits, const CrossEntropy& args, void* loss,
                                  void* lse);
 /// dlogits = scale * dloss/dlogits, zero in ignored rows. The scale of row i is

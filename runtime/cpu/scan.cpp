@@ -227,25 +227,39 @@ void products_of_others(const Tensor& x, int dim, Tensor& y) {
       });
 }
 
-void scan_logsumexp_grad(const Tensor& x, const Tensor& y, const Tensor& dy, int dim, Tensor& dx) {
+// With m[i] the largest of x[0..i] and s[i] the sum of exp(x[j] - m[i]) up to i, y[i] is
+// m[i] + log(s[i]), and dx[i] = exp(x[i] - m[i]) a[i], where a[i] = dy[i] / s[i] +
+// a[i + 1] exp(m[i] - m[i + 1]). No exponent is positive, and y itself, which has no digit left for
+// log(s) beside a large m, is not needed.
+void scan_logsumexp_grad(const Tensor& x, const Tensor& dy, int dim, Tensor& dx) {
   if (dx.numel() == 0) return;
   const Lines l(x, dim);
-  struct Three {
-    Band<double> x, y, dy;
+  struct Four {
+    Band<double> x, dy, most, sum;
   };
-  const auto make = [&] { return Three{Band<double>(l), Band<double>(l), Band<double>(l)}; };
+  const auto make = [&] {
+    return Four{Band<double>(l), Band<double>(l), Band<double>(l), Band<double>(l)};
+  };
   // exp(-inf - -inf): a line that begins with -inf has no slope there.
   const auto ratio = [](double a, double b) { return a == -INFINITY ? 0.0 : std::exp(a - b); };
-  each_band(l, make, [&](Three& t, int64_t start, int64_t width) {
+  each_band(l, make, [&](Four& t, int64_t start, int64_t width) {
     const double* v = t.x.load(x, start, width);
-    const double* out = t.y.load(y, start, width);
     double* g = t.dy.load(dy, start, width);
+    double *m = t.most.data(), *sum = t.sum.data();
     Poll poll;
-    for (int64_t i = l.n - 2; i >= 0; --i, poll(width))
-      for (int64_t k = i * width; k < (i + 1) * width; ++k)
-        g[k] += g[k + width] * ratio(out[k], out[k + width]);
+    for (int64_t i = 0; i < l.n; ++i, poll(width))
+      for (int64_t k = i * width; k < (i + 1) * width; ++k) {
+        const double before = i == 0 ? -INFINITY : m[k - width];
+        m[k] = v[k] > before || v[k] != v[k] ? v[k] : before;
+        sum[k] = (i == 0 ? 0 : sum[k - width] * ratio(before, m[k])) + ratio(v[k], m[k]);
+      }
+    for (int64_t i = l.n - 1; i >= 0; --i, poll(width))
+      for (int64_t k = i * width; k < (i + 1) * width; ++k) {
+        g[k] = sum[k] == 0 ? 0 : g[k] / sum[k];
+        if (i + 1 < l.n) g[k] += g[k + width] * ratio(m[k], m[k + width]);
+      }
     polled(l.n * width, [&](int64_t k, int64_t end) {
-      for (; k < end; ++k) g[k] *= ratio(v[k], out[k]);
+      for (; k < end; ++k) g[k] *= ratio(v[k], m[k]);
     });
     t.dy.store(dx, start, width);
   });

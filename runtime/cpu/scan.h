@@ -20,6 +20,6 @@ void scan_prod_grad(const Tensor& x, const Tensor& dy, int dim, Tensor& dx);
 void products_of_others(const Tensor& x, int dim, Tensor& y);
 
 /// dx[i] = sum over j >= i of dy[j] * exp(x[i] - y[j]), where y = logcumsumexp(x).
-void scan_logsumexp_grad(const Tensor& x, const Tensor& y, const Tensor& dy, int dim, Tensor& dx);
+void scan_logsumexp_grad(const Tensor& x, const Tensor& dy, int dim, Tensor& dx);
 
 }  // namespace rille::cpu

@@ -122,8 +122,8 @@ void histogram(const Tensor& x, int64_t bins, double low, double high, double* c
     convert(x.dtype(), element_at(x, i), DType::f64, block, m);
     for (int64_t j = 0; j < m; ++j) {
       if (!(block[j] >= low && block[j] <= high)) continue;
-      const auto bin = static_cast<int64_t>((block[j] - low) * scale);
-      ++counts[std::min(bin, bins - 1)];
+      const double place = (block[j] - low) * scale;  // nan where the range is infinite
+      ++counts[place < static_cast<double>(bins) ? static_cast<int64_t>(place) : bins - 1];
     }
   }
 }

@@ -1,16 +1,16 @@
 // Sets, counts and places: unique elements, histograms, binary search. Inputs are contiguous.
 #pragma once
 #include <cstdint>
-#include <vector>
 
+#include "core/budget.h"
 #include "core/tensor.h"
 
 namespace rille::cpu {
 
 /// Equal rows of x, which is looked at as [n, width].
 struct Groups {
-  std::vector<int64_t> first;   // of each group, the row that stands for it
-  std::vector<int64_t> counts;  // rows in each group
+  CountedVector<int64_t> first;   // of each group, the row that stands for it
+  CountedVector<int64_t> counts;  // rows in each group
 };
 /// Groups in ascending order, or, `consecutive`, runs of neighbours in the order in which they
 /// stand. group_of (may be null) receives the group of each row. A nan equals nothing.

@@ -58,8 +58,8 @@ double cotangent_derivative(int n, double x) {
     for (int i = 0; i < kMost + 3; ++i) p[i] = q[i];
   }
   const double c = 1 / std::tan(std::numbers::pi * x);
-  double value = 0;
-  for (int i = n + 1; i >= 0; --i) value = value * c + p[i];
+  double value = p[n + 1];  // 0 times an infinite c is no term of it
+  for (int i = n; i >= 0; --i) value = value * c + p[i];
   return value * std::pow(std::numbers::pi, n + 1);
 }
 
@@ -75,8 +75,9 @@ double polygamma(int n, double x) {
     if (std::isinf(x)) return n == 0 ? x : 0;
     return n == 0 ? digamma_positive(x) : (n % 2 ? 1 : -1) * magnitude_positive(n, x);
   }
-  // Reflection: psi_n(x) = (-1)^n psi_n(1 - x) - d^n/dx^n pi cot(pi x).
-  return (n % 2 ? -1 : 1) * polygamma(n, 1 - x) - cotangent_derivative(n, x - std::floor(x));
+  // Reflection: psi_n(x) = (-1)^n psi_n(1 - x) - d^n/dx^n pi cot(pi x). The distance from the
+  // nearest whole number is exact, that from the one below is not.
+  return (n % 2 ? -1 : 1) * polygamma(n, 1 - x) - cotangent_derivative(n, x - std::rint(x));
 }
 
 // Winitzki's closed approximation, good to 2e-3, brought to full precision by Halley's steps. Near

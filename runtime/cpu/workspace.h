@@ -1,6 +1,7 @@
 // Workspace of matrix and convolution kernels: one growing buffer a thread and purpose, aligned to
 // pages, never cleared, valid until the same thread asks for the same purpose again. Kept between
-// calls because fresh pages cost more than most kernels; given back when the thread ends.
+// calls because fresh pages cost more than most kernels; given back when the thread ends, or where
+// a budget, to which large ones count, refuses a tensor.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_set>
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "io/file.h"
 #include "io/utf8.h"
@@ -97,21 +99,39 @@ bool all_read_as(const std::vector<Row>& rows, size_t column, std::vector<T>& va
   return true;
 }
 
+// Digits alone that no 64 bits hold.
+bool has_long_integer(const std::vector<Row>& rows, size_t column) {
+  return std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+    const std::string& text = row[column];
+    int64_t value = 0;
+    return text.find_first_not_of(" +-0123456789") == std::string::npos &&
+           text.find_first_of("0123456789") != std::string::npos && !reads_as(text, value);
+  });
+}
+
 CsvColumn column_of(std::string name, std::vector<Row>& rows, size_t column) {
   std::vector<int64_t> integers;
   if (all_read_as(rows, column, integers)) return {std::move(name), std::move(integers)};
   std::vector<double> numbers;
-  if (all_read_as(rows, column, numbers)) return {std::move(name), std::move(numbers)};
+  if (!has_long_integer(rows, column) && all_read_as(rows, column, numbers))
+    return {std::move(name), std::move(numbers)};
   std::vector<std::string> texts;
   for (Row& row : rows) texts.push_back(std::move(row[column]));
   return {std::move(name), std::move(texts)};
 }
 
+// With its column, and what both take while they grow.
+int64_t bytes_of(const Row& row) {
+  size_t bytes = 3 * sizeof(Row);
+  for (const std::string& field : row) bytes += 2 * (sizeof field + field.size());
+  return static_cast<int64_t>(bytes);
+}
+
 void check_names(const Row& names, const Scanner& scanner) {
-  for (size_t i = 0; i < names.size(); ++i)
-    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
-        names.begin() + static_cast<std::ptrdiff_t>(i))
-      scanner.fail(fmt::format("the column '{}' occurs twice", io::shown(names[i])));
+  std::unordered_set<std::string_view> known;
+  for (const std::string& name : names)
+    if (!known.insert(name).second)
+      scanner.fail(fmt::format("the column '{}' occurs twice", io::shown(name)));
 }
 
 }  // namespace
@@ -121,6 +141,7 @@ std::vector<CsvColumn> parse_csv(std::string_view text, bool header, char separa
   Scanner scanner(text, separator, label);
   Row names;
   std::vector<Row> rows;
+  Charge rows_charge;
   while (scanner.more()) {
     const bool first = names.empty();
     Row row = scanner.row();
@@ -135,6 +156,7 @@ std::vector<CsvColumn> parse_csv(std::string_view text, bool header, char separa
     if (row.size() != names.size())
       throw format_error("'{}' line {}: {} fields, but the first row has {}", io::shown(label),
                          scanner.line() - 1, row.size(), names.size());
+    rows_charge.more(bytes_of(row));
     rows.push_back(std::move(row));
   }
   if (rows.empty()) throw format_error("'{}' has no rows", io::shown(label));

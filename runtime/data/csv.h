@@ -1,6 +1,6 @@
 // Tables as text: RFC 4180 with any one-byte separator; quoted fields may hold separators, quotes
 // and line ends. A column is integers where every field is one, numbers where every field is one,
-// else text.
+// else text. Integers beyond 64 bits stay text: a number would be another one.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "nn/init.h"
 #include "nn/register.h"
 #include "ops/attention.h"
@@ -76,13 +77,13 @@ MultiheadAttention::MultiheadAttention(const Options& o) : options(o) {
   const int64_t w = o.width, kdim = o.kdim.value_or(w), vdim = o.vdim.value_or(w);
   const Place place = place_of(o);
   if (kdim == w && vdim == w) {
-    in_proj_weight = drawn(3 * w, w, place);
+    in_proj_weight = drawn(3 * Checked(w), w, place);
   } else {
     q_proj_weight = drawn(w, w, place);
     k_proj_weight = drawn(w, kdim, place);
     v_proj_weight = drawn(w, vdim, place);
   }
-  if (o.bias) in_proj_bias = constant_parameter({3 * w}, 0, place);
+  if (o.bias) in_proj_bias = constant_parameter({3 * Checked(w)}, 0, place);
   out_weight = uniform_parameter({w, w}, fan_bound(w), place);
   if (!o.bias) return;
   // A linear layer's bias is drawn before this one is set to zero: what comes next in scripts

@@ -1,6 +1,7 @@
 #include "nn/conv.h"
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "nn/init.h"
 #include "nn/register.h"
 #include "ops/arrange.h"
@@ -35,8 +36,7 @@ void check_channels(const Options& o) {
 template <class Layer>
 void draw(Layer& layer, const Shape& shape) {
   const auto& o = layer.options;
-  int64_t fan = 1;
-  for (int d = 1; d < shape.size(); ++d) fan *= shape[d];
+  const int64_t fan = numel_of_dims(shape, 1);
   layer.weight = uniform_parameter(shape, fan_bound(fan), place_of(o));
   if (o.bias) layer.bias = uniform_parameter({o.out}, fan_bound(fan), place_of(o));
 }
@@ -48,7 +48,7 @@ Counts pads_of(const Options& o) {
   for (int d = N - 1; d >= 0; --d) {
     const bool same = o.padding.word == Padding::Word::same;
     const PerDim sizes(o.padding.list);
-    const int64_t both = same ? o.dilation[d] * (o.kernel[d] - 1) : 2 * sizes[d];
+    const int64_t both = same ? Checked(o.dilation[d]) * (o.kernel[d] - 1) : 2 * Checked(sizes[d]);
     pads.list.push_back(both / 2);
     pads.list.push_back(both - both / 2);
   }

@@ -18,7 +18,7 @@ std::string layer_text(const LayerInfo& info, const void* options) {
 }
 
 std::span<const LayerInfo* const> all_layers() {
-  static const LayerFamily all = [] {
+  static const LayerFamily& all = *new LayerFamily([] {
     LayerFamily out;
     for (LayerFamily (*family)() :
          {layers_linear, layers_embedding, layers_norm, layers_batch_norm, layers_conv,
@@ -27,7 +27,7 @@ std::span<const LayerInfo* const> all_layers() {
       out.insert(out.end(), part.begin(), part.end());
     }
     return out;
-  }();
+  }());
   return all;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "nn/init.h"
 #include "nn/register.h"
 #include "ops/activation.h"
@@ -60,7 +61,7 @@ struct Rows {
 // All of them uniform within 1 / sqrt(hidden).
 Recurrence drawn(const Rows& n, bool bias, const Place& place) {
   const double bound = fan_bound(n.hidden);
-  const int64_t rows = n.gates * n.hidden;
+  const int64_t rows = n.gates * Checked(n.hidden);
   Recurrence w;
   w.weight_ih = uniform_parameter({rows, n.in}, bound, place);
   w.weight_hh = uniform_parameter({rows, n.state}, bound, place);
@@ -174,8 +175,10 @@ void Recurrent::make(const Options& o, int64_t gates, int64_t state) {
     throw arg_error("'dropout' must be between 0 and 1, got {}", o.dropout);
   second_reads_back = o.bidirectional;
   const int64_t directions = o.bidirectional ? 2 : 1;
-  for (int64_t i = 0; i < o.layers * directions; ++i) {
-    const int64_t in = i < directions ? o.in : state * directions;
+  const int64_t count = Checked(o.layers) * directions;
+  expect_room(count, 4 * static_cast<int64_t>(sizeof(TensorImpl)));
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t in = i < directions ? o.in : Checked(state) * directions;
     weights.push_back(drawn({in, o.hidden, state, gates}, o.bias, place_of(o)));
   }
 }

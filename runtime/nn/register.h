@@ -20,8 +20,7 @@ OpInfo schema(std::string_view name, std::string_view doc, const List& fields) {
   i.doc = doc;
   i.family = "nn";
   const A probe{};
-  fields.each(
-      [&](const auto& f) { i.fields.push_back(rille::detail::field_info<Schema<A>>(f, probe)); });
+  i.fields = rille::detail::field_infos<Schema<A>>(fields, probe);
   i.args_size = sizeof(A);
   i.args_align = alignof(A);
   i.construct = [](void* p) { new (p) A{}; };

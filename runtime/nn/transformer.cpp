@@ -10,7 +10,7 @@ namespace {
 
 // An op that takes one tensor and nothing else that must be given.
 const OpInfo* activation_of(const std::string& name) {
-  const OpInfo* op = find_op(name);
+  const OpInfo* op = find_public_op(name);
   bool fits = op && op->results == 1 && !op->fields.empty();
   for (size_t i = 0; fits && i < op->fields.size(); ++i) {
     const bool is_tensor = op->fields[i].kind == ArgKind::tensor;

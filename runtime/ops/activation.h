@@ -72,7 +72,10 @@ struct Gelu : Unary<Gelu> {
     }
     template <class A>
     RILLE_HD A gate_slope(A x, A g) const {
-      if (tanh) return g * (A(1) - g) * (A(1.5957691216057308) + A(0.21406444881780073) * x * x);
+      // From x = 1000 on the first factors are 0 and the square might be infinite.
+      if (tanh)
+        return g * (A(1) - g) *
+               (A(1.5957691216057308) + A(0.21406444881780073) * at_most(x * x, A(1e6)));
       return math::normal_pdf(x);
     }
     template <class A>
@@ -178,12 +181,12 @@ struct Mish : Unary<Mish> {
     template <class A>
     RILLE_HD A value(A x) const {
       const A e = math::exp(at_most(x, A(20))), n = e * (e + A(2));
-      return x * n / (n + A(2));
+      return x * (n / (n + A(2)));
     }
     template <class A>
     RILLE_HD A slope(A x) const {
       const A e = math::exp(at_most(x, A(20))), n = e * (e + A(2)), t = n / (n + A(2));
-      return t + x * A(4) * e * (e + A(1)) / ((n + A(2)) * (n + A(2)));
+      return t + at_most(x, A(20)) * (A(4) * e * (e + A(1)) / ((n + A(2)) * (n + A(2))));
     }
   };
   static void samples(SampleList& s) { unary_samples<Mish>(s, -3, 3); }
@@ -207,8 +210,9 @@ struct Softplus : Unary<Softplus> {
     double beta, threshold;
     template <class A>
     RILLE_HD A value(A x) const {
-      const A z = x * A(beta), line = z > A(threshold) ? A(0) : A(1);
-      return (at_least(z, A(0)) + line * math::log1p(math::exp(-math::fabs(z)))) / A(beta);
+      const A z = x * A(beta);
+      const A bend = (at_least(z, A(0)) + math::log1p(math::exp(-math::fabs(z)))) / A(beta);
+      return z > A(threshold) ? x : bend;
     }
     template <class A>
     RILLE_HD A slope(A x) const {
@@ -306,6 +310,11 @@ struct Logit : Unary<Logit> {
     RILLE_HD A slope(A x) const {
       const A p = eps < 0 ? x : clamped(x);
       return (p == x ? A(1) : A(0)) / (p * (A(1) - p));
+    }
+    template <class A>
+    RILLE_HD A times_slope(A dy, A x) const {
+      const A p = eps < 0 ? x : clamped(x);
+      return (p == x ? dy : A(0)) / p / (A(1) - p);
     }
   };
   static Fn fn(const Args& a) { return {a.eps.value_or(-1)}; }

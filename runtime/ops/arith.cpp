@@ -2,7 +2,9 @@
 
 #include "core/budget.h"
 #include "core/fail.h"
+#include "ops/cast.h"
 #include "ops/families.h"
+#include "ops/pointwise_grad.h"
 #include "ops/pointwise_kernels.h"
 
 namespace rille {
@@ -11,7 +13,7 @@ namespace {
 struct Sum2 {
   template <class A>
   A operator()(A x, A y) const {
-    return static_cast<A>(x + y);
+    return wrap_add(x, y);
   }
 };
 
@@ -22,11 +24,31 @@ struct Quotient {
   }
 };
 
+// What remainder and fmod leave is taken off first, so that both agree: the quotient of floats may
+// be rounded up to a whole number that y does not fit into x that many times.
 struct RoundedQuotient {
   bool floor;
+  // A quotient of floats that is no whole number is further from one than a double's rounding, as
+  // long as the whole number has less than 29 bits; beyond, floats are further apart than that.
+  float operator()(float x, float y) const {
+    const double q = static_cast<double>(x) / static_cast<double>(y);
+    if (!floor) return static_cast<float>(math::trunc(q));
+    constexpr float kInf = std::numeric_limits<float>::infinity();
+    const bool x_inf = math::fabs(x) == kInf, y_inf = math::fabs(y) == kInf;
+    const bool apart = (x < 0) != (y < 0);
+    double whole = math::floor(q);
+    whole = (y_inf & !x_inf & apart & (x != 0)) ? -1.0 : whole;
+    whole = (x_inf & (y != 0)) ? std::numeric_limits<double>::quiet_NaN() : whole;
+    return static_cast<float>(whole);
+  }
   template <class A>
   A operator()(A x, A y) const {
-    return floor ? math::floor(x / y) : math::trunc(x / y);
+    const A rest = math::fmod(x, y), q = x / y;
+    if (y == A(0) || (!floor && rest != rest)) return math::trunc(q);
+    const A whole = math::rint((x - rest) / y);
+    if (whole == A(0) && !(floor && rest != A(0) && (rest < A(0)) != (y < A(0))))
+      return std::copysign(A(0), q);
+    return floor && rest != A(0) && (rest < A(0)) != (y < A(0)) ? whole - A(1) : whole;
   }
   int64_t operator()(int64_t x, int64_t y) const {
     if (y == 0) return 0;  // refused before the kernel runs
@@ -47,7 +69,7 @@ struct PlusProduct {
   double value;
   template <class A>
   A operator()(A x, A a, A b) const {
-    return static_cast<A>(x + static_cast<A>(value) * a * b);
+    return wrap_add(x, wrap_mul(wrap_mul(limit_as<A>(value), a), b));
   }
 };
 
@@ -59,11 +81,12 @@ struct PlusQuotient {
   }
 };
 
-// Exact at both ends.
+// Exact at both ends. Halves, since the way from x to the end may be longer than any number.
 struct Between {
   template <class A>
   A operator()(A x, A end, A w) const {
-    return w < A(0.5) ? x + w * (end - x) : end - (A(1) - w) * (end - x);
+    const A half = end * A(0.5) - x * A(0.5);
+    return w < A(0.5) ? x + A(2) * (w * half) : end - A(2) * ((A(1) - w) * half);
   }
 };
 
@@ -124,7 +147,7 @@ Div::Args Div::grad(const Back<Div>& b) {
   }
   Args g;
   if (b.need(&Args::x)) g.x = b.dy / b.a.y;
-  if (b.need(&Args::y)) g.y = -(b.dy * b.a.x) / (b.a.y * b.a.y);
+  if (b.need(&Args::y)) g.y = call<Ratio>({b.dy, b.a.x, b.a.y, 2, -1});
   return g;
 }
 void Div::samples(SampleList& s) {
@@ -182,8 +205,9 @@ void Addcmul::cpu(const Args& a, Tensor& y) {
 Addcmul::Args Addcmul::grad(const Back<Addcmul>& b) {
   Args g{};
   g.x = b.dy;
-  if (b.need(&Args::tensor1)) g.tensor1 = b.dy * b.a.tensor2 * b.a.value;
-  if (b.need(&Args::tensor2)) g.tensor2 = b.dy * b.a.tensor1 * b.a.value;
+  const Tensor dy = b.a.value == 1 ? b.dy : b.dy * b.a.value;
+  if (b.need(&Args::tensor1)) g.tensor1 = dy * b.a.tensor2;
+  if (b.need(&Args::tensor2)) g.tensor2 = dy * b.a.tensor1;
   return g;
 }
 void Addcmul::samples(SampleList& s) {
@@ -200,8 +224,8 @@ Addcdiv::Args Addcdiv::grad(const Back<Addcdiv>& b) {
   const auto& [x, above, below, value] = b.a;
   Args g{};
   g.x = b.dy;
-  if (b.need(&Args::tensor1)) g.tensor1 = b.dy * value / below;
-  if (b.need(&Args::tensor2)) g.tensor2 = b.dy * -value * above / (below * below);
+  if (b.need(&Args::tensor1)) g.tensor1 = call<Ratio>({b.dy, Tensor::number(1.0), below, 1, value});
+  if (b.need(&Args::tensor2)) g.tensor2 = call<Ratio>({b.dy, above, below, 2, -value});
   return g;
 }
 void Addcdiv::samples(SampleList& s) {
@@ -216,9 +240,10 @@ void Lerp::cpu(const Args& a, Tensor& y) {
 }
 Lerp::Args Lerp::grad(const Back<Lerp>& b) {
   Args g{};
-  if (b.need(&Args::x)) g.x = b.dy * (1 - b.a.weight);
-  if (b.need(&Args::end)) g.end = b.dy * b.a.weight;
-  if (b.need(&Args::weight)) g.weight = b.dy * (b.a.end - b.a.x);
+  const auto& [x, end, weight] = b.a;
+  if (b.need(&Args::x)) g.x = widened(b.dy) * (1 - widened(weight));
+  if (b.need(&Args::end)) g.end = b.dy * weight;
+  if (b.need(&Args::weight)) g.weight = widened(b.dy) * (widened(end) - widened(x));
   return g;
 }
 void Lerp::samples(SampleList& s) {

@@ -2,6 +2,7 @@
 // where dividing (semantics 2.1.3).
 #pragma once
 #include "ops/pointwise.h"
+#include "ops/wrap.h"
 
 namespace rille {
 
@@ -21,7 +22,7 @@ struct Add : Binary<Add> {
     double alpha;
     template <class A>
     RILLE_HD A value(A x, A y) const {
-      return static_cast<A>(x + static_cast<A>(alpha) * y);
+      return wrap_add(x, wrap_mul(limit_as<A>(alpha), y));
     }
   };
   static Fn fn(const Args& a) { return {a.alpha}; }
@@ -45,7 +46,7 @@ struct Sub : Binary<Sub> {
     double alpha;
     template <class A>
     RILLE_HD A value(A x, A y) const {
-      return static_cast<A>(x - static_cast<A>(alpha) * y);
+      return wrap_sub(x, wrap_mul(limit_as<A>(alpha), y));
     }
   };
   static Fn fn(const Args& a) { return {a.alpha}; }
@@ -62,7 +63,7 @@ struct Mul : Binary<Mul> {
   struct Fn {
     template <class A>
     RILLE_HD A value(A x, A y) const {
-      return static_cast<A>(x * y);
+      return wrap_mul(x, y);
     }
   };
   /// Each factor is kept only for the other's gradient.
@@ -111,6 +112,7 @@ struct Neg : Unary<Neg> {
     RILLE_HD A value(A x) const {
       return static_cast<A>(-x);
     }
+    RILLE_HD int64_t value(int64_t x) const { return wrap_sub(int64_t{0}, x); }
   };
   static uint64_t saves(const Args&, uint64_t) { return 0; }
   static Args grad(const Back<Neg>& b);

@@ -2,6 +2,7 @@
 
 #include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/movement.h"
 #include "ops/cast.h"
 #include "ops/create.h"
@@ -48,7 +49,7 @@ void Flip::cpu(const Args& a, Tensor& y) {
   if (a.x.rank() > 0)
     for (const int64_t given : named_dims(a.dims, a.x.rank())) {
       const int d = static_cast<int>(given);
-      offset += (y.shape()[d] - 1) * strides[d];
+      offset = Checked(strides[d]) * (y.shape()[d] - 1) + offset;
       strides[d] = -strides[d];
     }
   cpu::copy_strided(y, a.x.alias(y.shape(), strides, offset));
@@ -64,6 +65,13 @@ void Flip::samples(SampleList& s) {
 }
 
 namespace {
+
+// How many places the k-th shift goes around, at least 1.
+int64_t ring(const Roll::Args& a, int k) {
+  const Tensor& x = a.x;
+  if (a.dims.all || x.rank() == 0) return std::max<int64_t>(x.numel(), 1);
+  return std::max<int64_t>(x.shape()[axis(a.dims.list[k], x.rank())], 1);
+}
 
 // For each dim by how much it moves, from 0 to its size - 1.
 Dims roll_shifts(const Roll::Args& a) {
@@ -106,14 +114,17 @@ void Roll::cpu(const Args& a, Tensor& y) {
       const int64_t head = y.shape()[d] - shifts[d];  // goes to the end
       const bool tail = block >> k & 1;
       shape[d] = tail ? shifts[d] : head;
-      (tail ? from : to) += (tail ? head : shifts[d]) * (tail ? a.x.strides()[d] : y.strides()[d]);
+      if (tail)
+        from = Checked(head) * a.x.strides()[d] + from;
+      else
+        to = Checked(shifts[d]) * y.strides()[d] + to;
     }
     cpu::copy_strided(y.alias(shape, y.strides(), to), a.x.alias(shape, a.x.strides(), from));
   }
 }
 Roll::Args Roll::grad(const Back<Roll>& b) {
   Dims back = b.a.shifts.list;
-  for (int64_t& n : back) n = -n;
+  for (int k = 0; k < back.size(); ++k) back[k] = -(back[k] % ring(b.a, k));
   return {.x = call<Roll>({.x = b.dy, .shifts = PerDim(back), .dims = b.a.dims}),
           .shifts = {},
           .dims = {}};
@@ -170,7 +181,8 @@ Tensor DiagEmbed::compose(const Args& a) {
   const int rank = a.x.rank() + 1;
   const int i = axis(a.dim1.value, rank), j = axis(a.dim2.value, rank);
   if (i == j) throw arg_error("dim1 and dim2 must differ, both are {}", i + 1);
-  const int64_t side = a.x.size(-1) + std::abs(a.offset);
+  const Checked off(a.offset);
+  const int64_t side = (off < 0 ? -off : off) + a.x.size(-1);
   Shape shape = a.x.shape();
   shape.erase(shape.size() - 1);
   shape.insert(std::min(i, j), side);
@@ -212,23 +224,27 @@ namespace {
 
 // Elements added before and after each dim, from the first dim on.
 struct Margins {
-  Dims before, after;
+  Dims before, after, size;  // size: of the result
 };
 
 Margins margins_of(const Tensor& x, const std::vector<int64_t>& pads) {
   const int n = static_cast<int>(pads.size());
   if (n % 2 != 0) throw arg_error("pads come in pairs, got {}", n);
   if (n / 2 > x.rank()) throw arg_error("pads for {} dims, but x has {}", n / 2, x.rank()).of("x");
-  Margins m{Dims::filled(x.rank(), 0), Dims::filled(x.rank(), 0)};
+  Margins m{Dims::filled(x.rank(), 0), Dims::filled(x.rank(), 0), x.shape()};
   for (int k = 0; k < n / 2; ++k) {
     m.before[x.rank() - 1 - k] = pads[static_cast<size_t>(2 * k)];
     m.after[x.rank() - 1 - k] = pads[static_cast<size_t>(2 * k) + 1];
   }
-  for (int d = 0; d < x.rank(); ++d)
-    if (x.shape()[d] + m.before[d] + m.after[d] < 0)
+  for (int d = 0; d < x.rank(); ++d) {
+    const int64_t size = x.shape()[d];
+    const bool takes_all = m.before[d] < -size || m.after[d] < -size;
+    if (!takes_all) m.size[d] = Checked(size) + m.before[d] + m.after[d];
+    if (takes_all || m.size[d] < 0)
       throw shape_error("{} and {} take more from dim {} than its {}", m.before[d], m.after[d],
-                        d + 1, x.shape()[d])
+                        d + 1, size)
           .of("x");
+  }
   return m;
 }
 
@@ -237,7 +253,7 @@ int64_t folded(int64_t p, int64_t n, Pad::Mode mode) {
   if (mode == Pad::Mode::replicate) return std::clamp<int64_t>(p, 0, n - 1);
   if (mode == Pad::Mode::circular) return ((p % n) + n) % n;
   if (p < 0) return -p;
-  return p < n ? p : 2 * (n - 1) - p;
+  return p < n ? p : Checked(n - 1) * 2 - p;
 }
 
 // What goes on beyond its ends: a circle closes where it was cut, the others are the whole dim.
@@ -248,7 +264,7 @@ Core core_of(const Margins& m, int d, int64_t n, Pad::Mode mode) {
   if (mode != Pad::Mode::circular) return {0, n};
   const int64_t first = std::max<int64_t>(-m.before[d], 0);
   const int64_t size = n - first - std::max<int64_t>(-m.after[d], 0);
-  if (size <= 0 && n + m.before[d] + m.after[d] > 0)
+  if (size <= 0 && m.size[d] > 0)
     throw shape_error("'circular' needs elements left in dim {}, but all {} are cut off", d + 1, n)
         .of("x");
   return {first, size};
@@ -275,7 +291,7 @@ Tensor Pad::compose(const Args& a) {
     const int64_t n = a.x.shape()[d];
     check_margin(m.before[d], n, d, a.mode);
     check_margin(m.after[d], n, d, a.mode);
-    const Tensor ids = Tensor::empty({n + m.before[d] + m.after[d]}, DType::i64);
+    const Tensor ids = Tensor::empty({m.size[d]}, DType::i64);
     const Core core = core_of(m, d, n, a.mode);
     Poll poll;
     for (int64_t i = 0; i < ids.numel(); ++i, poll(1))
@@ -295,10 +311,7 @@ void Pad::samples(SampleList& s) {
 }
 
 Meta ConstantPad::infer(const Args& a) {
-  const Margins m = margins_of(a.x, a.pads.list);
-  Shape shape = a.x.shape();
-  for (int d = 0; d < shape.size(); ++d) shape[d] += m.before[d] + m.after[d];
-  return meta_of(shape, a.x.dtype(), a.x);
+  return meta_of(margins_of(a.x, a.pads.list).size, a.x.dtype(), a.x);
 }
 void ConstantPad::cpu(const Args& a, Tensor& y) {
   const Margins m = margins_of(a.x, a.pads.list);
@@ -310,11 +323,12 @@ void ConstantPad::cpu(const Args& a, Tensor& y) {
     const int64_t right = std::clamp<int64_t>(m.after[d], 0, n - left);
     for (const auto& [start, length] : {std::pair(int64_t{0}, left), std::pair(n - right, right)}) {
       shape[d] = length;
-      if (length > 0) fill(y.alias(shape, y.strides(), to + start * y.strides()[d]), a.value);
+      if (length > 0)
+        fill(y.alias(shape, y.strides(), Checked(start) * y.strides()[d] + to), a.value);
     }
     shape[d] = n - left - right;
-    to += left * y.strides()[d];
-    from += std::max<int64_t>(-m.before[d], 0) * a.x.strides()[d];
+    to = Checked(left) * y.strides()[d] + to;
+    from = Checked(std::max<int64_t>(-m.before[d], 0)) * a.x.strides()[d] + from;
   }
   cpu::copy_strided(y.alias(shape, y.strides(), to), a.x.alias(shape, a.x.strides(), from));
 }
@@ -336,17 +350,16 @@ Tensor PixelShuffle::compose(const Args& a) {
   const int rank = a.x.rank();
   const int64_t r = a.factor;
   if (r < 1) throw arg_error("factor must be at least 1, got {}", r);
-  if (rank < 3 || a.x.size(-3) % (r * r) != 0)
-    throw shape_error("needs [..., c, h, w] with c divisible by {}, got {}", r * r,
+  const int64_t square = Checked(r) * r;
+  if (rank < 3 || a.x.size(-3) % square != 0)
+    throw shape_error("needs [..., c, h, w] with c divisible by {}, got {}", square,
                       to_string(a.x.shape()))
         .of("x");
-  const int64_t c = a.x.size(-3) / (r * r), h = a.x.size(-2), w = a.x.size(-1);
-  const Shape lead(a.x.shape().begin(), a.x.shape().end() - 3);
-  Shape n{1};
-  for (const int64_t d : lead) n[0] *= d;
-  Shape out = lead;
-  for (const int64_t d : {c, h * r, w * r}) out.push_back(d);
-  return reshape(permute(reshape(a.x, {n[0], c, r, r, h, w}), {0, 1, 4, 2, 5, 3}), out);
+  const int64_t c = a.x.size(-3) / square, h = a.x.size(-2), w = a.x.size(-1);
+  const int64_t n = numel_of_dims(a.x.shape(), 0, rank - 3);
+  Shape out(a.x.shape().begin(), a.x.shape().end() - 3);
+  for (const int64_t d : {c, int64_t{Checked(h) * r}, int64_t{Checked(w) * r}}) out.push_back(d);
+  return reshape(permute(reshape(a.x, {n, c, r, r, h, w}), {0, 1, 4, 2, 5, 3}), out);
 }
 void PixelShuffle::samples(SampleList& s) {
   add_sample<PixelShuffle>(s, {.x = grid({1, 4, 2, 3}, -1, 1), .factor = 2});
@@ -362,10 +375,9 @@ Tensor PixelUnshuffle::compose(const Args& a) {
                       to_string(a.x.shape()))
         .of("x");
   const int64_t c = a.x.size(-3), h = a.x.size(-2) / r, w = a.x.size(-1) / r;
+  const int64_t n = numel_of_dims(a.x.shape(), 0, rank - 3);
   Shape out(a.x.shape().begin(), a.x.shape().end() - 3);
-  int64_t n = 1;
-  for (const int64_t d : out) n *= d;
-  for (const int64_t d : {c * r * r, h, w}) out.push_back(d);
+  for (const int64_t d : {int64_t{Checked(c) * r * r}, h, w}) out.push_back(d);
   return reshape(permute(reshape(a.x, {n, c, h, r, w, r}), {0, 1, 3, 5, 2, 4}), out);
 }
 void PixelUnshuffle::samples(SampleList& s) {
@@ -378,9 +390,7 @@ Tensor ChannelShuffle::compose(const Args& a) {
     throw shape_error("needs [n, c, ...] with c divisible by {} groups, got {}", a.groups,
                       to_string(a.x.shape()))
         .of("x");
-  const int64_t n = a.x.size(0), c = a.x.size(1);
-  int64_t rest = 1;
-  for (int d = 2; d < a.x.rank(); ++d) rest *= a.x.shape()[d];
+  const int64_t n = a.x.size(0), c = a.x.size(1), rest = numel_of_dims(a.x.shape(), 2);
   return reshape(transpose(reshape(a.x, {n, a.groups, c / a.groups, rest}), 1, 2), a.x.shape());
 }
 void ChannelShuffle::samples(SampleList& s) {

@@ -182,6 +182,7 @@ struct ConstantPad {
     double value = 0;
   };
   static constexpr std::string_view name = "constant_pad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "pad with a constant.";
   static constexpr auto fields = Fields{
       field("x", &Args::x, "any tensor"),

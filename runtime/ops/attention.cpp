@@ -3,10 +3,12 @@
 #include <cmath>
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/attention.h"
 #include "ops/arith.h"
 #include "ops/arrange.h"
 #include "ops/cast.h"
+#include "ops/checks.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/dropout.h"
@@ -127,6 +129,8 @@ Tensor row_contiguous(const Tensor& t) {
   return t.size(-1) <= 1 || t.strides()[3] == 1 ? t : contiguous(t);
 }
 
+DType statistic_type(DType d) { return d == DType::f64 ? d : DType::f32; }
+
 cpu::Heads heads(const Tensor& t) {
   return {t.data(), t.strides()[0], t.strides()[1], t.strides()[2]};
 }
@@ -160,7 +164,8 @@ cpu::Attention call_of(const A& a, const Sizes4& s, const Operands& o) {
 Meta result_meta(const Tensor& t, const Sizes4& s, int64_t heads, int64_t rows, int64_t columns) {
   Meta m = meta_of(s.shape(heads, rows, columns), t.dtype(), t);
   if (s.rank != 4 || t.rank() != 4 || t.strides()[1] >= t.strides()[2]) return m;
-  m.strides = {rows * heads * columns, columns, heads * columns, 1};
+  const Checked row = Checked(heads) * columns;
+  m.strides = {row * rows, columns, row, 1};
   m.strided = true;
   return m;
 }
@@ -255,8 +260,7 @@ void ScaledDotProductAttention::cpu(const Args& a, Tensor& y, Saved* saved) {
   const Sizes4 s = sizes_of(a);
   Operands o = operands_of(a, s);
   for (Tensor* t : {&o.q, &o.k, &o.v}) *t = row_contiguous(*t);
-  Tensor lse = Tensor::empty({s.batch, s.heads, s.queries},
-                             a.q.dtype() == DType::f64 ? DType::f64 : DType::f32);
+  Tensor lse = Tensor::empty({s.batch, s.heads, s.queries}, statistic_type(a.q.dtype()));
   if (s.keys == 0)
     fill(y, 0);
   else if (y.numel() > 0)
@@ -321,6 +325,11 @@ void ScaledDotProductAttention::samples(SampleList& s) {
 
 std::array<Meta, 3> AttentionGrad::infer(const Args& a) {
   const Sizes4 s = sizes_of(a);
+  must_have_dtype(a.y, a.q.dtype(), "y");
+  must_have_shape(a.y, s.shape(s.heads, s.queries, s.value_width), "y");
+  must_have_shape(a.dy, a.y.shape(), "dy");
+  must_have_dtype(a.lse, statistic_type(a.q.dtype()), "lse");
+  must_have_shape(a.lse, {s.batch, s.heads, s.queries}, "lse");
   return {result_meta(a.q, s, s.heads, s.queries, s.width),
           result_meta(a.k, s, s.kv_heads, s.keys, s.width),
           result_meta(a.v, s, s.kv_heads, s.keys, s.value_width)};

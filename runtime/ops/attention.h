@@ -63,6 +63,7 @@ struct AttentionGrad {
     Tensor dq, dk, dv;
   };
   static constexpr std::string_view name = "attention_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The gradients of scaled_dot_product_attention.";
   static constexpr auto fields =
       Fields{field("q", &Args::q, "queries"),

@@ -23,7 +23,7 @@ struct Modes {
   std::deque<AutocastMode> list{AutocastMode{}};  // places stay when it grows
 };
 Modes& modes() {
-  static Modes m;
+  static Modes& m = *new Modes;
   return m;
 }
 

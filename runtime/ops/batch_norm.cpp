@@ -1,10 +1,12 @@
 #include "ops/batch_norm.h"
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/channel_norm.h"
 #include "ops/arrange.h"
 #include "ops/binary.h"
 #include "ops/cast.h"
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/families.h"
 #include "ops/math.h"
@@ -111,17 +113,13 @@ Axes around_channels(const Tensor& x) {
   return Axes(dims);
 }
 
-int64_t per_instance(const Tensor& x) {
-  int64_t n = 1;
-  for (int d = 2; d < x.rank(); ++d) n *= x.size(d);
-  return n;
-}
+int64_t per_instance(const Tensor& x) { return numel_of_dims(x.shape(), 2); }
 
 }  // namespace
 
 namespace {
 
-int64_t values_of_channel(const Tensor& x) { return x.size(0) * per_instance(x); }
+int64_t values_of_channel(const Tensor& x) { return Checked(x.size(0)) * per_instance(x); }
 
 void check_batch_norm(const BatchNorm::Args& a) {
   check_input(a.x, 2);
@@ -217,6 +215,14 @@ void BatchNorm::samples(SampleList& s) {
 }
 
 std::array<Meta, 3> BatchNormGrad::infer(const Args& a) {
+  check_input(a.x, 2);
+  must_have_shape(a.dy, a.x.shape(), "dy");
+  for (const auto& [t, what] : {std::pair(&a.mean, "mean"), std::pair(&a.rstd, "rstd")}) {
+    check_channels(*t, a.x, what);
+    must_have_dtype(*t, wide_of(a.x.dtype()), what);
+  }
+  check_channels(a.weight, a.x, "weight");
+  must_be_float(a.affine_dtype, "affine_dtype");
   const auto meta = [&](int64_t bit, const Shape& shape, DType d) {
     return meta_of(a.wanted & bit ? shape : Shape{0}, d, a.x);
   };
@@ -273,7 +279,8 @@ Tensor GroupNorm::compose(const Args& a) {
   if (channels % a.groups != 0)
     throw shape_error("{} channels don't divide into {} groups", channels, a.groups).of("x");
   const Tensor x = cast(a.x, wide_of(a.x.dtype()));
-  const Tensor rows = reshape(x, {x.size(0), a.groups, channels / a.groups * per_instance(x)});
+  const Tensor rows =
+      reshape(x, {x.size(0), a.groups, Checked(per_instance(x)) * (channels / a.groups)});
   const Tensor y = reshape(normalised(rows, moments_of(rows, {2}), a.eps), x.shape());
   return cast(scaled(y, a.weight, a.bias), a.x.dtype());
 }

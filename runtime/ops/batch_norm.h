@@ -60,6 +60,7 @@ struct BatchNormGrad {
     Tensor dx, dweight, dbias;
   };
   static constexpr std::string_view name = "batch_norm_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The gradients of batch_norm.";
   static constexpr auto fields =
       Fields{field("x", &Args::x, "the argument"),

@@ -7,6 +7,7 @@
 #include "ops/compare.h"
 #include "ops/families.h"
 #include "ops/math.h"
+#include "ops/pointwise_grad.h"
 #include "ops/pointwise_kernels.h"
 #include "ops/rounding.h"
 #include "ops/select.h"
@@ -93,24 +94,14 @@ void Pow::cpu(const Args& a, Tensor& y) {
 Pow::Args Pow::grad(const Back<Pow>& b) {
   const auto& [x, y] = b.a;
   Args g;
-  if (b.need(&Args::x)) {
-    if (y.is_number()) {
-      const double k = y.item();
-      g.x = k == 0 ? autograd::engine_ops().zeros_like(b.dy)
-                   : b.dy * (pow(x, Tensor::number(k - 1)) * k);
-    } else {
-      // 0^0 is flat in x; a base of 1 keeps 0 * infinity out.
-      const Tensor flat = both(call<Eq>({x, zero()}), call<Eq>({y, zero()}));
-      g.x = b.dy * y * pow(masked_fill(x, flat, 1), y - 1);
-    }
-  }
+  if (b.need(&Args::x)) g.x = call<PowerSlope>({x, y, b.dy});
   if (b.need(&Args::y)) {
     if (x.is_number() && x.item() != 0) {
-      g.y = b.dy * pow(x, y) * std::log(x.item());
+      g.y = widened(b.dy) * pow(x, y) * std::log(x.item());
     } else {
       // 0^y stays 0 around any y >= 0.
       const Tensor flat = both(call<Eq>({x, zero()}), call<Ge>({y, zero()}));
-      g.y = b.dy * pow(x, y) * log(masked_fill(x, flat, 1));
+      g.y = widened(b.dy) * pow(x, y) * log(masked_fill(x, flat, 1));
     }
   }
   return g;
@@ -135,7 +126,10 @@ void FloatPower::samples(SampleList& s) {
 }
 
 Tensor Ldexp::compose(const Args& a) {
-  return a.x * (a.y.is_number() ? Tensor::number(std::exp2(a.y.item())) : call<Exp2>({a.y}));
+  if (a.y.is_number()) return a.x * Tensor::number(std::exp2(a.y.item()));
+  const DType d = result_type({&a.x, &a.y});
+  if (!is_float(d)) return a.x * call<Exp2>({a.y});
+  return cast(widened(a.x) * call<Exp2>({widened(a.y)}), d);
 }
 void Ldexp::samples(SampleList& s) {
   add_sample<Ldexp>(s, {grid({2, 3}, -1, 1), grid({3}, -2, 2)});
@@ -147,14 +141,14 @@ void Ldexp::samples(SampleList& s) {
 
 Atan2::Args Atan2::grad(const Back<Atan2>& b) {
   const auto& [x, y] = b.a;
-  const Tensor scaled = b.dy / (x * x + y * y);
-  return {b.need(&Args::x) ? scaled * y : Tensor(), b.need(&Args::y) ? -(scaled * x) : Tensor()};
+  return {b.need(&Args::x) ? turn(x, y, b.dy) : Tensor(),
+          b.need(&Args::y) ? -turn(y, x, b.dy) : Tensor()};
 }
 void Atan2::samples(SampleList& s) { binary_samples<Atan2>(s, -2, 2.1); }
 
 Hypot::Args Hypot::grad(const Back<Hypot>& b) {
-  return {b.need(&Args::x) ? b.dy * (b.a.x / b.y) : Tensor(),
-          b.need(&Args::y) ? b.dy * (b.a.y / b.y) : Tensor()};
+  return {b.need(&Args::x) ? call<Ratio>({b.dy, b.a.x, b.y}) : Tensor(),
+          b.need(&Args::y) ? call<Ratio>({b.dy, b.a.y, b.y}) : Tensor()};
 }
 void Hypot::samples(SampleList& s) { binary_samples<Hypot>(s, -2, 2.1); }
 
@@ -172,11 +166,11 @@ void Copysign::samples(SampleList& s) { binary_samples<Copysign>(s, -2, 2.1); }
 
 namespace {
 
-// The shares of x and y in a sum of exponentials to that base: 1 / (1 + base^(y - x)) and the rest.
 template <class O>
-typename O::Args exponential_shares(const Back<O>& b, double log_of_base) {
-  const Tensor share = 1 / (1 + call<Exp>({(b.a.y - b.a.x) * log_of_base}));
-  return {b.dy * share, b.need(&O::Args::y) ? b.dy * (1 - share) : Tensor()};
+typename O::Args exponential_shares(const Back<O>& b, double log_base) {
+  const auto& [x, y] = b.a;
+  return {b.need(&O::Args::x) ? exponential_share(x, y, b.dy, log_base) : Tensor(),
+          b.need(&O::Args::y) ? exponential_share(y, x, b.dy, log_base) : Tensor()};
 }
 
 }  // namespace
@@ -196,7 +190,7 @@ Xlogy::Args Xlogy::grad(const Back<Xlogy>& b) {
     const Tensor slope = y.is_number() ? b.dy * std::log(y.item()) : b.dy * log(y);
     g.x = masked_fill(slope, zeroed, 0);
   }
-  if (b.need(&Args::y)) g.y = b.dy * x / y;
+  if (b.need(&Args::y)) g.y = call<Ratio>({b.dy, x, y});
   return g;
 }
 void Xlogy::samples(SampleList& s) { binary_samples<Xlogy>(s, 0.3, 2); }

@@ -92,7 +92,8 @@ struct Hypot : Binary<Hypot> {
     RILLE_HD double value(double x, double y) const { return std::hypot(x, y); }
     RILLE_HD float value(float x, float y) const {
       const double a = x, b = y;
-      return static_cast<float>(std::sqrt(a * a + b * b));
+      const bool infinite = std::isinf(x) || std::isinf(y);  // whatever the other is, nan too
+      return infinite ? HUGE_VALF : static_cast<float>(std::sqrt(a * a + b * b));
     }
   };
   static Args grad(const Back<Hypot>& b);

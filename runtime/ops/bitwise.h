@@ -76,13 +76,20 @@ struct RightShift : OfIntegers<RightShift> {
   };
 };
 
+/// |x|, which for the smallest integer only an unsigned one holds.
+RILLE_HD inline uint64_t magnitude(int64_t x) {
+  return x < 0 ? 0 - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+}
+
 struct Gcd : OfIntegers<Gcd> {
   static constexpr std::string_view name = "gcd";
   static constexpr std::string_view doc = "The greatest common divisor of x and y, never negative.";
   static constexpr std::string_view example =
       "rille.gcd(rille.tensor({12, 18}, { dtype = 'i64' }), 8)";
   struct Fn {
-    RILLE_HD int64_t operator()(int64_t x, int64_t y) const { return std::gcd(x, y); }
+    RILLE_HD int64_t operator()(int64_t x, int64_t y) const {
+      return static_cast<int64_t>(std::gcd(magnitude(x), magnitude(y)));
+    }
   };
 };
 
@@ -94,8 +101,8 @@ struct Lcm : OfIntegers<Lcm> {
   struct Fn {
     RILLE_HD int64_t operator()(int64_t x, int64_t y) const {
       if (x == 0 || y == 0) return 0;
-      const int64_t m = x / std::gcd(x, y) * y;
-      return m < 0 ? -m : m;
+      const uint64_t a = magnitude(x), b = magnitude(y);
+      return static_cast<int64_t>(a / std::gcd(a, b) * b);  // wraps, as products of integers do
     }
   };
 };

@@ -1,6 +1,7 @@
 #include "ops/call.h"
 
 #include "autograd/node.h"
+#include "core/budget.h"
 #include "core/fail.h"
 #include "ops/arith.h"
 #include "ops/autocast.h"
@@ -19,6 +20,11 @@ struct Inputs {
   bool narrow = false;  // one is a float that no arithmetic is done in
 };
 
+[[noreturn]] void refuse_devices(Device a, Device b) {
+  throw device_error("tensors are on two devices: {} and {}", to_string(a), to_string(b))
+      .hint("move one of them with t:to(device)");
+}
+
 // Where tensors on several devices meet: a number, or a tensor of the cpu without dims, goes along
 // with the others.
 Device common_device(const OpInfo& op, const void* args) {
@@ -27,10 +33,7 @@ Device common_device(const OpInfo& op, const void* args) {
   each_tensor(op, args, [&](size_t, const Tensor& t) {
     const bool loose = t.is_number() || (t.rank() == 0 && t.device().is_cpu());
     if (first || (device != t.device() && !loose)) {
-      if (decided)
-        throw device_error("tensors are on two devices: {} and {}", to_string(device),
-                           to_string(t.device()))
-            .hint("move one of them with t:to(device)");
+      if (decided) refuse_devices(device, t.device());
       device = t.device();
     }
     first = false;
@@ -176,7 +179,9 @@ void run_kernel(const OpInfo& op, Kernel kernel, const void* args, bool narrow, 
 void look(const OpInfo& op, const void* args, Results& out, const Tensor& base, bool track) {
   Views views;
   op.look(args, views);
+  Poll poll;
   for (const View& v : views) {
+    poll(100);  // as much work as so many elements
     if (base.is_packed()) check_packed_view(base, v.shape, v.strides, v.offset);
     out.push_back(base.alias(v.shape, v.strides, v.offset));
     if (track) autograd::set_view(out.back(), base);
@@ -231,6 +236,9 @@ void run(const OpInfo& op, const void* args, Results& out, Context& context) {
     run_kernel(op, kernel, args, in.narrow, out, saved.empty() ? nullptr : saved.data());
     if (taping) record(op, args, out, saved, in.needs);
   } else if (op.compose) {
+    // A composition relies on what a kernel relies on.
+    Metas promised;
+    if (op.infer) op.infer(args, promised);
     op.compose(args, out);
   } else {
     no_way(op, in.device, taping && !op.grad);
@@ -378,6 +386,7 @@ Tensor call_in_place(const OpInfo& op, const void* given) {
     const bool taping = (context.flags & kGrad) && in.needs && op.differentiable;
     if (context.flags & kGrad) refuse_leaf(dest, op.in_place_name);
     refuse_repeated(dest, op.in_place_name);
+    if (in.device != dest.device()) refuse_devices(dest.device(), in.device);
     if (dest.storage() && dest.storage()->read_only)
       throw fail(Kind::state, "E_READONLY", "the tensor's memory may only be read");
     ArgBlock drawn;

@@ -102,6 +102,9 @@ void ToDevice::samples(SampleList& s) {
   add_sample<ToDevice>(s, {.x = grid({3}, -1, 1), .device = Device{DeviceType::cpu, 1}});
 }
 
+Tensor widened(const Tensor& x) {
+  return x.is_number() || !x.is_float() ? x : cast(x, cpu::compute_type(x.dtype()));
+}
 Tensor cast(const Tensor& x, DType dtype) {
   return x.dtype() == dtype && !x.is_number() ? x : call<Cast>({.x = x, .dtype = dtype});
 }

@@ -77,6 +77,7 @@ struct Compact {
     Tensor x;
   };
   static constexpr std::string_view name = "compact";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "A row-major copy.";
   static constexpr auto fields = Fields{field("x", &Args::x, "any tensor")};
   static constexpr bool method = false, narrow = true;
@@ -93,6 +94,7 @@ struct ToDevice {
     std::optional<Device> device;
   };
   static constexpr std::string_view name = "to_device";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "x on another device.";
   static constexpr auto fields = Fields{field("x", &Args::x, "any tensor"),
                                         field("device", &Args::device, "the device wanted")};
@@ -105,6 +107,9 @@ struct ToDevice {
 
 /// x in `dtype`; x itself where it has it already.
 Tensor cast(const Tensor& x, DType dtype);
+/// x in the type that kernels compute in: f32 for floats of 16 bits. What is composed of several
+/// ops overflows between them in f16, and is rounded each time.
+Tensor widened(const Tensor& x);
 Tensor clone(const Tensor& x);
 Tensor contiguous(const Tensor& x);
 Tensor to_device(const Tensor& x, Device device);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "ops/families.h"
 #include "ops/matmul.h"
 #include "ops/pointwise.h"
@@ -215,7 +216,7 @@ Tensor as_matrices(const Term& x, const Labels& batch, const Labels& rows, const
                    const SizesByLabel& size) {
   Shape s;
   for (const Labels* group : {&batch, &rows, &cols}) {
-    int64_t n = 1;
+    Checked n(1);
     for (const Label l : *group) n *= size[static_cast<size_t>(l)];
     s.push_back(n);
   }
@@ -301,7 +302,7 @@ Tensor Bilinear::compose(const Args& a) {
     throw shape_error("inner sizes differ: {} and {}", a.y.size(-1), n).of("y", "weight");
   Shape shape(a.x.shape().begin(), a.x.shape().end() - 1);
   const int64_t rows = checked_numel(shape);
-  const Tensor w = reshape(a.weight, {out * m, n});
+  const Tensor w = reshape(a.weight, {Checked(out) * m, n});
   const Tensor wy = reshape(matmul(reshape(a.y, {rows, n}), transpose(w)), {rows, out, m});
   shape.push_back(out);
   const Tensor z = reshape(matmul(wy, reshape(a.x, {rows, m, 1})), shape);
@@ -341,7 +342,7 @@ Dims normal_dims(const Axes& dims, int rank) {
 
 // x and y over the dims named, which meet in this order.
 Tensor contracted(const Tensor& x, const Tensor& y, const Dims& x_dims, const Dims& y_dims) {
-  int64_t inner = 1;
+  Checked inner(1);
   for (int i = 0; i < x_dims.size(); ++i) {
     const int64_t n = x.size(x_dims[i]), m = y.size(y_dims[i]);
     if (n != m) throw shape_error("inner sizes differ: {} and {}", n, m).of("x", "y");
@@ -414,7 +415,7 @@ Tensor Kron::compose(const Args& a) {
     const int64_t m = i < 0 ? 1 : a.x.shape()[i], n = j < 0 ? 1 : a.y.shape()[j];
     xs.push_back(m), xs.push_back(1);
     ys.push_back(1), ys.push_back(n);
-    out.push_back(m * n);
+    out.push_back(Checked(m) * n);
   }
   return reshape(reshape(a.x, xs) * reshape(a.y, ys), out);
 }

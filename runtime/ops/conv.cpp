@@ -1,8 +1,10 @@
 #include "ops/conv.h"
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/conv.h"
 #include "ops/cast.h"
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/families.h"
 #include "ops/reduce.h"
@@ -27,8 +29,44 @@ cpu::Conv geometry(const A& a, const Shape& x, const Shape& w) {
     c.pad_begin[d] = a.begin[d], c.pad_end[d] = a.end[d];
     c.out[d] = cpu::conv_out(c.in[d], c.kernel[d], c.stride[d], c.dilation[d], c.pad_begin[d],
                              c.pad_end[d]);
+    // Steps that lead out of x may be of any length: kernels count with the shortest of them.
+    const int64_t room =
+        window_room(c.in[d], c.kernel[d], c.dilation[d], c.pad_begin[d], c.pad_end[d]);
+    c.stride[d] = std::min(c.stride[d], std::max<int64_t>(room, 0) + 1);
+    if (c.kernel[d] <= 1) c.dilation[d] = 1;
   }
   return c;
+}
+
+// What the kernels rely on, for an input and a weight of these shapes.
+template <class A>
+cpu::Conv checked_geometry(const A& a, const Shape& x, const Shape& w) {
+  const int dims = x.size() - 2;
+  if (dims < 1 || dims > 3 || w.size() != x.size())
+    throw shape_error(
+        "needs [n, in, ...] and [out, in / groups, ...] of 1 to 3 more dims, got {} and {}",
+        to_string(x), to_string(w));
+  must_be_within(a.groups, 1, kFar, "groups");
+  if (w[0] % a.groups != 0 || x[1] % a.groups != 0 || w[1] != x[1] / a.groups)
+    throw shape_error("{} groups of an input {} don't fit a weight {}", a.groups, to_string(x),
+                      to_string(w));
+  const auto numbers = [&](const PerDim& given, int64_t least, int64_t most,
+                           std::string_view what) {
+    must_have_numbers(given.list, given.list.size() == 1 ? 1 : dims, least, most, what);
+  };
+  numbers(a.stride, 1, INT64_MAX, "stride"), numbers(a.dilation, 1, INT64_MAX, "dilation");
+  numbers(a.begin, 0, kFar, "begin"), numbers(a.end, -kFar, kFar, "end");
+  for (int d = 0; d < dims; ++d) {
+    must_be_within(w[d + 2], 1, kFar, "kernel");
+    if (w[d + 2] > 1) must_be_within(a.dilation[d], 1, kFar / (w[d + 2] - 1), "dilation");
+  }
+  return geometry(a, x, w);
+}
+
+void check_results(const cpu::Conv& c, const Tensor& y) {
+  Shape wanted{c.batch, c.out_channels};
+  for (int d = 0; d < c.dims; ++d) wanted.push_back(c.out[d]);
+  must_have_shape(y, wanted, "y");
 }
 
 Shape with_sizes(int64_t first, int64_t second, const int64_t* sizes, int dims) {
@@ -95,7 +133,7 @@ Tensor channel_sum(const Tensor& dy) {
 // ------------------------------------------------------------------------------
 
 Meta Convolution::infer(const Args& a) {
-  const cpu::Conv c = geometry(a, a.x.shape(), a.weight.shape());
+  const cpu::Conv c = checked_geometry(a, a.x.shape(), a.weight.shape());
   const DType d = common_type(a.x, a.weight, a.bias);
   check_bias(a.bias, c.out_channels);
   return meta_of(with_sizes(c.batch, c.out_channels, c.out, c.dims), d, a.x);
@@ -136,10 +174,15 @@ void Convolution::samples(SampleList& s) {
 // ------------------------------------------------------------------------------
 
 Meta ConvolutionInput::infer(const Args& a) {
-  const int64_t channels = a.weight.size(1) * a.groups;
   const DType d = common_type(a.y, a.weight, a.bias);
+  must_have_dims(a.weight, 3, 5, "weight");
+  must_have_dims(a.y, a.weight.rank(), a.weight.rank(), "y");
+  must_have_numbers(a.size.list, a.weight.rank() - 2, 0, kFar, "size");
+  const int64_t channels = Checked(a.weight.size(1)) * a.groups;
+  const Meta m = meta_of(shape_from(a.y.size(0), channels, a.size.list), d, a.y);
+  check_results(checked_geometry(a, m.shape, a.weight.shape()), a.y);
   check_bias(a.bias, channels);
-  return meta_of(shape_from(a.y.size(0), channels, a.size.list), d, a.y);
+  return m;
 }
 void ConvolutionInput::cpu(const Args& a, Tensor& x) {
   const NoGrad quiet;
@@ -178,7 +221,13 @@ void ConvolutionInput::samples(SampleList& s) {
 
 Meta ConvolutionWeight::infer(const Args& a) {
   const DType d = common_type(a.x, a.y, {});
-  return meta_of(shape_from(a.y.size(1), a.x.size(1) / a.groups, a.size.list), d, a.x);
+  must_have_dims(a.x, 3, 5, "x");
+  must_have_dims(a.y, a.x.rank(), a.x.rank(), "y");
+  must_have_numbers(a.size.list, a.x.rank() - 2, 1, kFar, "size");
+  must_be_within(a.groups, 1, kFar, "groups");
+  const Meta m = meta_of(shape_from(a.y.size(1), a.x.size(1) / a.groups, a.size.list), d, a.x);
+  check_results(checked_geometry(a, a.x.shape(), m.shape), a.y);
+  return m;
 }
 void ConvolutionWeight::cpu(const Args& a, Tensor& w) {
   const NoGrad quiet;
@@ -247,8 +296,8 @@ Tensor checked_batch(const A& a, int dims) {
 
 void check_fits(const Tensor& x, const Convolution::Args& to, int dims) {
   for (int d = 0; d < dims; ++d) {
-    const int64_t kernel = to.dilation[d] * (to.weight.size(d + 2) - 1) + 1;
-    const int64_t room = x.size(d - dims) + to.begin[d] + to.end[d];
+    const int64_t kernel = Checked(to.dilation[d]) * (to.weight.size(d + 2) - 1) + 1;
+    const int64_t room = Checked(x.size(d - dims)) + to.begin[d] + to.end[d];
     if (room < kernel)
       throw shape_error("a kernel of {} does not fit into {} along dim {}", kernel, room,
                         x.rank() - dims + d + 1)
@@ -263,9 +312,9 @@ Tensor convolve(const ConvNd::Args& a, int dims) {
   const int64_t in = to.x.size(1), out = a.weight.size(0);
   if (out % a.groups != 0)
     throw shape_error("{} output channels don't divide into {} groups", out, a.groups).of("weight");
-  if (in != a.weight.size(1) * a.groups)
+  if (const int64_t takes = Checked(a.weight.size(1)) * a.groups; in != takes)
     throw shape_error("x has {} channels, weight {} takes {}", in, to_string(a.weight.shape()),
-                      a.weight.size(1) * a.groups)
+                      takes)
         .of("x", "weight");
   to.stride = PerDim(per_dim(a.stride.list, dims, "stride", 1));
   to.dilation = PerDim(per_dim(a.dilation.list, dims, "dilation", 1));
@@ -276,7 +325,7 @@ Tensor convolve(const ConvNd::Args& a, int dims) {
     for (int d = 0; d < dims; ++d) {
       if (to.stride[d] != 1)
         throw arg_error("padding 'same' needs a stride of 1, got {}", to.stride[d]);
-      const int64_t all = to.dilation[d] * (a.weight.size(d + 2) - 1);
+      const int64_t all = Checked(to.dilation[d]) * (a.weight.size(d + 2) - 1);
       begin[d] = all / 2, end[d] = all - all / 2;
     }
   to.begin = PerDim(begin), to.end = PerDim(end);
@@ -306,8 +355,8 @@ Tensor convolve_transposed(const ConvTransposeNd::Args& a, int dims) {
       throw arg_error("'output_padding' must be below stride or dilation, got {}", more[d]);
     // As much as a stride would make room for one more window: the end is cut off by that much.
     if (more[d] >= stride[d]) end[d] -= more[d];
-    const int64_t n = (to.y.size(d + 2) - 1) * stride[d] - 2 * padding[d] +
-                      dilation[d] * (a.weight.size(d + 2) - 1) + more[d] + 1;
+    const int64_t n = Checked(stride[d]) * (to.y.size(d + 2) - 1) - Checked(padding[d]) * 2 +
+                      Checked(dilation[d]) * (a.weight.size(d + 2) - 1) + more[d] + 1;
     if (n < 1)
       throw shape_error("padding {} leaves nothing of the result", padding[d]).of("x", "weight");
     size.push_back(n);

@@ -27,6 +27,7 @@ struct Convolution : ConvGeometry {
     int64_t groups = 1;
   };
   static constexpr std::string_view name = "convolution";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc =
       "A convolution of any number of dimensions, zeros around it given side by side.";
   static constexpr auto fields =
@@ -52,6 +53,7 @@ struct ConvolutionInput : ConvGeometry {
     int64_t groups = 1;
   };
   static constexpr std::string_view name = "convolution_input";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc =
       "What a convolution's results say of an input of that size: its transpose.";
   static constexpr auto fields =
@@ -77,6 +79,7 @@ struct ConvolutionWeight : ConvGeometry {
     int64_t groups = 1;
   };
   static constexpr std::string_view name = "convolution_weight";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc =
       "What a convolution's input and results say of a kernel of that size.";
   static constexpr auto fields =

@@ -51,6 +51,7 @@ struct ConvertDrawn {
     Draw draw = {};
   };
   static constexpr std::string_view name = "convert_drawn";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc =
       "x in another float dtype, rounded up or down by chance so that the mean of many casts is x.";
   static constexpr std::string_view example =

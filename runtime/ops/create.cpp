@@ -5,6 +5,7 @@
 
 #include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "ops/convert.h"
 #include "ops/families.h"
 #include "ops/pointwise_kernels.h"
@@ -252,55 +253,73 @@ void Eye::samples(SampleList& s) {
 
 namespace {
 
-// Columns [first, behind) of row i belong to the triangle.
-struct Stretch {
-  int64_t first, behind;
+// The part of a matrix on one side of a diagonal, with it.
+class Triangle {
+ public:
+  Triangle(int64_t rows, int64_t cols, int64_t offset, bool lower)
+      : rows_(rows), cols_(cols), lower_(lower) {
+    if (rows < 0 || cols < 0)
+      throw arg_error("sizes must not be negative, got {} and {}", rows, cols);
+    checked_numel({rows, cols});
+    // The lower one begins at `first_`, is whole from `whole_` on; what is above it is the upper.
+    const int64_t shift =
+        std::clamp(lower ? offset : Checked(std::max(offset, -rows)) - 1, -rows - 1, cols);
+    shift_ = shift;
+    first_ = std::clamp<int64_t>(-shift, 0, rows);
+    whole_ = std::clamp<int64_t>(cols - shift - 1, first_, rows);
+  }
+
+  int64_t count() const {
+    const Checked slope = (Checked(behind(first_)) + behind(whole_) - 1) * (whole_ - first_);
+    const int64_t below = Checked(slope / 2) + Checked(rows_ - whole_) * cols_;
+    return lower_ ? below : Checked(rows_) * cols_ - below;
+  }
+
+  /// f(row, first column, column behind the last) for each row that has one.
+  template <class F>
+  void each_row(F&& f) const {
+    for (int64_t i = lower_ ? first_ : 0; i < (lower_ ? rows_ : whole_); ++i)
+      lower_ ? f(i, int64_t{0}, behind(i)) : f(i, behind(i), cols_);
+  }
+
+ private:
+  int64_t behind(int64_t row) const { return std::clamp<int64_t>(row + shift_ + 1, 0, cols_); }
+
+  int64_t rows_, cols_, shift_, first_, whole_;
+  bool lower_;
 };
-Stretch lower(int64_t i, int64_t cols, int64_t offset) {
-  return {0, std::clamp<int64_t>(i + offset + 1, 0, cols)};
-}
-Stretch upper(int64_t i, int64_t cols, int64_t offset) {
-  return {std::clamp<int64_t>(i + offset, 0, cols), cols};
-}
 
 template <class A>
-Meta triangle_meta(const A& a, Stretch (*part)(int64_t, int64_t, int64_t)) {
-  if (a.rows < 0 || a.cols < 0)
-    throw arg_error("sizes must not be negative, got {} and {}", a.rows, a.cols);
-  int64_t n = 0;
-  Poll poll;
-  for (int64_t i = 0; i < a.rows; ++i, poll(1)) {
-    const Stretch s = part(i, a.cols, a.offset);
-    n += s.behind - s.first;
-  }
+Meta triangle_meta(const A& a, bool lower) {
+  const int64_t n = Triangle(a.rows, a.cols, a.offset, lower).count();
   return {{2, n}, DType::i64, a.device.value_or(Context::current().default_device), {}, false};
 }
 
 template <class A>
-void triangle_ids(const A& a, Tensor& y, Stretch (*part)(int64_t, int64_t, int64_t)) {
+void triangle_ids(const A& a, Tensor& y, bool lower) {
+  if (y.numel() == 0) return;
   int64_t* row = y.data_as<int64_t>();
   int64_t* col = row + y.shape()[1];
   Poll poll;
-  for (int64_t i = 0; i < a.rows; ++i, poll(1)) {
-    const Stretch s = part(i, a.cols, a.offset);
-    for (int64_t j = s.first; j < s.behind; ++j, poll(1)) {
+  Triangle(a.rows, a.cols, a.offset, lower).each_row([&](int64_t i, int64_t first, int64_t behind) {
+    for (int64_t j = first; j < behind; ++j, poll(1)) {
       *row++ = i;
       *col++ = j;
     }
-  }
+  });
 }
 
 }  // namespace
 
-Meta TrilIndices::infer(const Args& a) { return triangle_meta(a, lower); }
-void TrilIndices::cpu(const Args& a, Tensor& y) { triangle_ids(a, y, lower); }
+Meta TrilIndices::infer(const Args& a) { return triangle_meta(a, true); }
+void TrilIndices::cpu(const Args& a, Tensor& y) { triangle_ids(a, y, true); }
 void TrilIndices::samples(SampleList& s) {
   add_sample<TrilIndices>(s, {.rows = 3, .cols = 4});
   add_sample<TrilIndices>(s, {.rows = 3, .cols = 2, .offset = -1});
 }
 
-Meta TriuIndices::infer(const Args& a) { return triangle_meta(a, upper); }
-void TriuIndices::cpu(const Args& a, Tensor& y) { triangle_ids(a, y, upper); }
+Meta TriuIndices::infer(const Args& a) { return triangle_meta(a, false); }
+void TriuIndices::cpu(const Args& a, Tensor& y) { triangle_ids(a, y, false); }
 void TriuIndices::samples(SampleList& s) {
   add_sample<TriuIndices>(s, {.rows = 3, .cols = 4});
   add_sample<TriuIndices>(s, {.rows = 3, .cols = 2, .offset = 1});

@@ -2,9 +2,11 @@
 
 #include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/rows.h"
 #include "ops/arith.h"
 #include "ops/cast.h"
+#include "ops/checks.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/families.h"
@@ -71,9 +73,7 @@ Tensor as_rows(const Tensor& x) {
   for (int d = 2; d < x.rank(); ++d) order.push_back(d);
   order.push_back(1);
   const Tensor last = permute(x, order);
-  int64_t rows = 1;
-  for (int d = 0; d + 1 < last.rank(); ++d) rows *= last.shape()[d];
-  return reshape(last, {rows, class_count(x)});
+  return reshape(last, {numel_of_dims(last.shape(), 0, last.rank() - 1), class_count(x)});
 }
 
 // ---- in other ops
@@ -189,6 +189,15 @@ struct Operands {
   cpu::CrossEntropy raw;
 };
 
+template <class A>
+void check_rows(const A& a) {
+  must_be_float(a.x, "x");
+  must_have_dims(a.x, 2, 2, "x");
+  must_have_dtype(a.target, DType::i64, "target");
+  must_have_shape(a.target, {a.x.size(0)}, "target");
+  check_weight(a.weight, a.x.size(1));
+}
+
 double sum_of(const Tensor& losses) {
   double sum = 0;
   const bool wide = losses.dtype() == DType::f64;
@@ -201,6 +210,7 @@ double sum_of(const Tensor& losses) {
 }  // namespace
 
 Meta CrossEntropyRows::infer(const Args& a) {
+  check_rows(a);
   const Shape s = a.reduction == LossReduction::none ? Shape{a.x.size(0)} : Shape{};
   return meta_of(s, a.dtype.value_or(a.x.dtype()), a.x);
 }
@@ -209,7 +219,7 @@ void CrossEntropyRows::cpu(const Args& a, Tensor& y, Saved* saved) {
   const Operands o(a);
   const DType wide = accumulator(a.x.dtype());
   const Tensor losses = Tensor::empty({o.raw.rows}, wide);
-  if (saved) *saved = {Tensor::empty({o.raw.rows}, wide), Tensor::empty({}, wide)};
+  if (saved) *saved = {Tensor::empty({o.raw.rows, 2}, wide), Tensor::empty({}, wide)};
   const auto totals = cpu::cross_entropy(o.x.dtype(), o.x.data(), o.raw, losses.data(),
                                          saved ? saved->lse.data() : nullptr);
   if (totals.bad_row >= 0)
@@ -258,7 +268,14 @@ void CrossEntropyRows::samples(SampleList& s) {
       s, {.x = grid({0, 3}, -2, 2), .target = ids({0}, 3), .reduction = R::sum});
 }
 
-Meta CrossEntropyGrad::infer(const Args& a) { return meta_of(a.x.shape(), a.x.dtype(), a.x); }
+Meta CrossEntropyGrad::infer(const Args& a) {
+  check_rows(a);
+  must_have_dtype(a.lse, accumulator(a.x.dtype()), "lse");
+  must_have_shape(a.lse, {a.x.size(0), 2}, "lse");
+  must_have_dtype(a.scale, accumulator(a.x.dtype()), "scale");
+  if (a.scale.rank() > 0) must_have_shape(a.scale, {a.x.size(0)}, "scale");
+  return meta_of(a.x.shape(), a.x.dtype(), a.x);
+}
 void CrossEntropyGrad::cpu(const Args& a, Tensor& dx) {
   const NoGrad quiet;
   const Operands o(a);

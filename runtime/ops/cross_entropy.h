@@ -52,8 +52,9 @@ struct CrossEntropyRows {
   };
   struct Saved {
     Tensor lse, total;
-  };  // total: what a mean divides by
+  };  // lse: as CrossEntropyGrad takes it; total: what a mean divides by
   static constexpr std::string_view name = "cross_entropy_rows";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "Cross-entropy of a matrix of logits against class ids.";
   static constexpr auto fields =
       Fields{field("x", &Args::x, "[n, classes]").saved(),
@@ -80,11 +81,12 @@ struct CrossEntropyGrad {
     double label_smoothing = 0;
   };
   static constexpr std::string_view name = "cross_entropy_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The gradient of cross_entropy_rows.";
   static constexpr auto fields =
       Fields{field("x", &Args::x, "[n, classes]"),
              field("target", &Args::target, "[n], i64"),
-             field("lse", &Args::lse, "logsumexp of each row"),
+             field("lse", &Args::lse, "[n, 2], of each row maximum and logsumexp without it"),
              field("scale", &Args::scale, "of each row, or of all"),
              field("weight", &Args::weight, "of each class"),
              field("ignore", &Args::ignore, "target id to leave out"),

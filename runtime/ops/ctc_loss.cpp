@@ -3,10 +3,12 @@
 #include <cmath>
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/ctc.h"
 #include "ops/arith.h"
 #include "ops/arrange.h"
 #include "ops/cast.h"
+#include "ops/checks.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/families.h"
@@ -82,18 +84,6 @@ Tensor labels_of(const CtcLoss::Args& a, int64_t n, bool single, const Tensor& l
   return target;
 }
 
-cpu::Ctc kernel_args(const Tensor& x, const Tensor& target, const Tensor& input_lengths,
-                     const Tensor& target_lengths, int64_t blank) {
-  return {x.size(0),
-          x.size(1),
-          x.size(2),
-          target.size(1),
-          target.data_as<int64_t>(),
-          input_lengths.data_as<int64_t>(),
-          target_lengths.data_as<int64_t>(),
-          blank};
-}
-
 void check_labels(const cpu::Ctc& c) {
   for (int64_t n = 0; n < c.batch; ++n)
     for (int64_t i = 0; i < c.target_lengths[n]; ++i) {
@@ -135,7 +125,7 @@ struct Lattice {
   explicit Lattice(const CtcLosses::Args& a)
       : input_lengths(unsqueeze(a.input_lengths, 1)),
         time(a.x.size(0)),
-        states(2 * a.target.size(1) + 1) {
+        states(Checked(a.target.size(1)) * 2 + 1) {
     const int64_t n = a.x.size(1);
     const Tensor state = unsqueeze(count_up(states, a.x.device()), 0);
     const Tensor real = call<Lt>({.x = state, .y = unsqueeze(a.target_lengths, 1) * 2});
@@ -267,23 +257,53 @@ void CtcLoss::samples(SampleList& s) {
 
 // ---- single losses -----------------------------------------------------------------------------
 
-Meta CtcLosses::infer(const Args& a) {
+namespace {
+
+template <class A>
+void check_sequences(const A& a) {
   if (a.x.dtype() != DType::f32 && a.x.dtype() != DType::f64)
-    throw dtype_error("'x' must be f32 or f64, got {}", rille::name(a.x.dtype())).of("x");
+    throw dtype_error("'x' must be f32 or f64, got {}", name(a.x.dtype())).of("x");
   if (a.x.rank() != 3 || a.target.rank() != 2 || a.target.size(0) != a.x.size(1))
     throw shape_error("needs [time, n, classes] and [n, labels], got {} and {}",
                       to_string(a.x.shape()), to_string(a.target.shape()))
         .of("x", "target");
+  must_have_dtype(a.target, DType::i64, "target");
+  for (const auto& [t, what] : {std::pair(&a.input_lengths, "input_lengths"),
+                                std::pair(&a.target_lengths, "target_lengths")}) {
+    must_have_dtype(*t, DType::i64, what);
+    must_have_shape(*t, {a.x.size(1)}, what);
+  }
+  must_be_within(a.blank, 0, a.x.size(2) - 1, "blank");
+}
+
+// The kernels' view of the arguments, all of whose values they may rely on.
+cpu::Ctc checked_args(const Tensor& x, const Tensor& target, const Tensor& input_lengths,
+                      const Tensor& target_lengths, int64_t blank) {
+  check_lengths(input_lengths, x.size(0), "input_lengths");
+  check_lengths(target_lengths, target.size(1), "target_lengths");
+  const cpu::Ctc c{x.size(0),
+                   x.size(1),
+                   x.size(2),
+                   target.size(1),
+                   target.data_as<int64_t>(),
+                   input_lengths.data_as<int64_t>(),
+                   target_lengths.data_as<int64_t>(),
+                   blank};
+  check_labels(c);
+  return c;
+}
+
+}  // namespace
+
+Meta CtcLosses::infer(const Args& a) {
+  check_sequences(a);
   return meta_of({a.x.size(1)}, a.x.dtype(), a.x);
 }
 void CtcLosses::cpu(const Args& a, Tensor& y, Saved* saved) {
   const NoGrad quiet;
   const Tensor x = contiguous(a.x), target = contiguous(a.target), in = contiguous(a.input_lengths),
                out = contiguous(a.target_lengths);
-  check_lengths(in, x.size(0), "input_lengths");
-  check_lengths(out, target.size(1), "target_lengths");
-  const cpu::Ctc c = kernel_args(x, target, in, out, a.blank);
-  check_labels(c);
+  const cpu::Ctc c = checked_args(x, target, in, out, a.blank);
   const Tensor alpha = Tensor::empty({c.batch, c.time, c.states()}, x.dtype());
   if (x.dtype() == DType::f64)
     cpu::ctc_forward(c, x.data_as<double>(), y.data_as<double>(), alpha.data_as<double>());
@@ -323,16 +343,26 @@ void CtcLosses::samples(SampleList& s) {
 
 // ---- their gradient ----------------------------------------------------------------------------
 
+Meta CtcLossGrad::infer(const Args& a) {
+  check_sequences(a);
+  must_have_shape(a.dloss, {a.x.size(1)}, "dloss");
+  must_have_dtype(a.loss, a.x.dtype(), "loss");
+  must_have_shape(a.loss, {a.x.size(1)}, "loss");
+  must_have_dtype(a.alpha, a.x.dtype(), "alpha");
+  must_have_shape(a.alpha, {a.x.size(1), a.x.size(0), Checked(a.target.size(1)) * 2 + 1}, "alpha");
+  return meta_of(a.x.shape(), a.x.dtype(), a.x);
+}
 void CtcLossGrad::cpu(const Args& a, Tensor& dx) {
   const NoGrad quiet;
   const Tensor x = contiguous(a.x), target = contiguous(a.target), in = contiguous(a.input_lengths),
                out = contiguous(a.target_lengths), dloss = contiguous(cast(a.dloss, x.dtype()));
-  const cpu::Ctc c = kernel_args(x, target, in, out, a.blank);
+  const Tensor loss = contiguous(a.loss), alpha = contiguous(a.alpha);
+  const cpu::Ctc c = checked_args(x, target, in, out, a.blank);
   if (x.dtype() == DType::f64)
-    cpu::ctc_backward(c, x.data_as<double>(), a.loss.data_as<double>(), a.alpha.data_as<double>(),
+    cpu::ctc_backward(c, x.data_as<double>(), loss.data_as<double>(), alpha.data_as<double>(),
                       dloss.data_as<double>(), dx.data_as<double>());
   else
-    cpu::ctc_backward(c, x.data_as<float>(), a.loss.data_as<float>(), a.alpha.data_as<float>(),
+    cpu::ctc_backward(c, x.data_as<float>(), loss.data_as<float>(), alpha.data_as<float>(),
                       dloss.data_as<float>(), dx.data_as<float>());
 }
 Tensor CtcLossGrad::compose(const Args& a) {

@@ -42,6 +42,7 @@ struct CtcLosses {
     Tensor loss, alpha;
   };
   static constexpr std::string_view name = "ctc_losses";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The loss of each sequence of ctc_loss.";
   static constexpr auto fields =
       Fields{field("x", &Args::x, "[time, n, classes], f32 or f64").saved(),
@@ -64,6 +65,7 @@ struct CtcLossGrad {
     int64_t blank = 0;
   };
   static constexpr std::string_view name = "ctc_loss_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The gradient of ctc_losses.";
   static constexpr auto fields = Fields{field("x", &Args::x, "[time, n, classes]"),
                                         field("target", &Args::target, "[n, labels], i64"),
@@ -74,7 +76,7 @@ struct CtcLossGrad {
                                         field("alpha", &Args::alpha, "what it kept"),
                                         field("blank", &Args::blank, "id of the blank")};
   static constexpr bool method = false;
-  static Meta infer(const Args& a) { return meta_of(a.x.shape(), a.x.dtype(), a.x); }
+  static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& dx);
   static Tensor compose(const Args& a);
   static void samples(SampleList&) {}

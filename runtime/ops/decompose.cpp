@@ -1,6 +1,7 @@
 #include "ops/decompose.h"
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "core/threads.h"
 #include "cpu/linalg.h"
 #include "ops/arrange.h"
@@ -36,9 +37,8 @@ Shape vector_shape(const Tensor& x, int64_t n) {
 struct Room {
   Tensor t;
   int64_t size;
-  Room(const Tensor& y, int dims) : t(Tensor::empty(y.shape(), DType::f64)), size(1) {
-    for (int d = y.rank() - dims; d < y.rank(); ++d) size *= y.shape()[d];
-  }
+  Room(const Tensor& y, int dims)
+      : t(Tensor::empty(y.shape(), DType::f64)), size(numel_of_dims(y.shape(), y.rank() - dims)) {}
   double* at(int64_t i) const { return t.data_as<double>() + i * size; }
 };
 

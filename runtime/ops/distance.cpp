@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/distance.h"
 #include "ops/cast.h"
 #include "ops/create.h"
@@ -89,7 +90,7 @@ void Cdist::cpu(const Args& a, Tensor& y) {
   const Tensor out = y.dtype() == wide ? y : Tensor::empty(y.shape(), wide);
   const int64_t n = y.size(-2), m = y.size(-1);
   if (y.numel() == 0) return;
-  const cpu::Pairs pairs{y.numel() / (n * m), n, m, a.x1.size(-1), a.p};
+  const cpu::Pairs pairs{numel_of_dims(y.shape(), 0, y.rank() - 2), n, m, a.x1.size(-1), a.p};
   if (wide == DType::f64)
     cpu::pair_distances(pairs, x1.data_as<double>(), x2.data_as<double>(), out.data_as<double>());
   else
@@ -133,7 +134,7 @@ Tensor Pdist::compose(const Args& a) {
   const Tensor pairs = call<TriuIndices>({n, n, 1, a.x.device()});
   const Tensor ids = select(pairs, 0, 0) * static_cast<double>(n) + select(pairs, 0, 1);
   const Tensor all = call<Cdist>({.x1 = a.x, .x2 = a.x, .p = a.p});
-  return index_select(reshape(all, {n * n}), 0, cast(ids, DType::i64));
+  return index_select(reshape(all, {-1}), 0, cast(ids, DType::i64));
 }
 void Pdist::samples(SampleList& s) {
   add_sample<Pdist>(s, {.x = grid({4, 3}, -1, 1.1)});

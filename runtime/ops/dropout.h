@@ -37,6 +37,7 @@ struct DropoutDrawn {
     Draw draw = {};
   };
   static constexpr std::string_view name = "dropout_drawn";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "0 with probability p in each place, else x / (1 - p).";
   static constexpr auto fields =
       Fields{field("x", &Args::x, "a float tensor"), field("p", &Args::p, "probability of 0"),

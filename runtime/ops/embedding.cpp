@@ -2,9 +2,11 @@
 
 #include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/rows.h"
 #include "ops/arith.h"
 #include "ops/cast.h"
+#include "ops/checks.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/families.h"
@@ -31,6 +33,13 @@ int64_t padding_of(const A& a) {
   return p < 0 ? p + n : p;
 }
 
+void check_id_dtype(const Tensor& ids) {
+  if (ids.dtype() != DType::i64 && ids.dtype() != DType::i32)
+    throw dtype_error("'ids' must be i64 or i32, got {}", name(ids.dtype()))
+        .of("ids")
+        .hint("ids:to 'i64'");
+}
+
 Tensor flat_ids(const Tensor& ids) { return reshape(cast(ids, DType::i64), {ids.numel()}); }
 
 [[noreturn]] void bad_id(const Tensor& ids, int64_t position, int64_t rows) {
@@ -38,6 +47,14 @@ Tensor flat_ids(const Tensor& ids) { return reshape(cast(ids, DType::i64), {ids.
                     ids.data_as<int64_t>()[position], position + 1, rows)
       .of("ids", "weight")
       .hint("ids count from 0");
+}
+
+void must_name_rows(const Tensor& ids, int64_t rows) {
+  Poll poll;
+  for (int64_t i = 0; i < ids.numel(); ++i, poll(1)) {
+    const int64_t id = ids.data_as<int64_t>()[i];
+    if (id < 0 || id >= rows) bad_id(ids, i, rows);
+  }
 }
 
 // Rows that ids name, scaled to a norm of at most max_norm where they are longer.
@@ -68,10 +85,7 @@ Meta Embedding::infer(const Args& a) {
   if (a.weight.rank() != 2)
     throw shape_error("'weight' must be [count, width], got {}", to_string(a.weight.shape()))
         .of("ids", "weight");
-  if (a.ids.dtype() != DType::i64 && a.ids.dtype() != DType::i32)
-    throw dtype_error("'ids' must be i64 or i32, got {}", rille::name(a.ids.dtype()))
-        .of("ids")
-        .hint("ids:to 'i64'");
+  check_id_dtype(a.ids);
   padding_of(a);
   Shape s = a.ids.shape();
   s.push_back(a.weight.size(1));
@@ -80,9 +94,10 @@ Meta Embedding::infer(const Args& a) {
 void Embedding::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
   const Tensor ids = contiguous(flat_ids(a.ids));
+  if (a.max_norm) must_name_rows(ids, a.weight.size(0));
   if (a.max_norm) shorten(a.weight, ids, *a.max_norm, a.norm);
   const Tensor table = contiguous(a.weight);
-  const int64_t row_bytes = table.size(1) * static_cast<int64_t>(size_of(table.dtype()));
+  const int64_t row_bytes = Checked(table.size(1)) * size_of(table.dtype());
   const int64_t bad = cpu::take_rows({1, table.size(0), ids.numel(), ids.data_as<int64_t>()},
                                      row_bytes, table.data(), y.data());
   if (bad >= 0) bad_id(ids, bad, table.size(0));
@@ -104,14 +119,20 @@ void Embedding::samples(SampleList& s) {
 }
 
 Meta EmbeddingGrad::infer(const Args& a) {
+  check_id_dtype(a.ids);
+  must_be_float(a.dy, "dy");
+  must_have_dims(a.dy, 1, kMaxRank, "dy");
+  must_be_within(a.count, 0, kFar, "count");
+  must_have_shape(a.ids, Shape(a.dy.shape().begin(), a.dy.shape().end() - 1), "ids");
   return meta_of({a.count, a.dy.size(-1)}, a.dy.dtype(), a.dy);
 }
 void EmbeddingGrad::cpu(const Args& a, Tensor& dweight) {
   const NoGrad quiet;
   if (a.scale_by_frequency) return copy_(dweight, compose(a));
   const Tensor ids = contiguous(flat_ids(a.ids)), dy = contiguous(a.dy);
-  cpu::add_rows(dy.dtype(), {1, a.count, ids.numel(), ids.data_as<int64_t>()}, dy.size(-1),
-                dy.data(), dweight.data(), false, a.padding);
+  const int64_t bad = cpu::add_rows(dy.dtype(), {1, a.count, ids.numel(), ids.data_as<int64_t>()},
+                                    dy.size(-1), dy.data(), dweight.data(), false, a.padding);
+  if (bad >= 0) bad_id(ids, bad, a.count);
 }
 Tensor EmbeddingGrad::compose(const Args& a) {
   const Tensor ids = flat_ids(a.ids);
@@ -148,8 +169,9 @@ void check_offsets(const EmbeddingBag::Args& a) {
   if (offsets.is_meta()) return;
   int64_t before = 0;
   Poll poll;
+  const Tensor places = contiguous(cast(offsets, DType::i64));
   for (int64_t i = 0; i < offsets.numel(); ++i, poll(1)) {
-    const auto at = static_cast<int64_t>(offsets.at(i));
+    const int64_t at = places.data_as<int64_t>()[i];
     if (at < before || at > a.ids.numel() || (i == 0 && at != 0))
       throw arg_error("'offsets' must rise from 0 to at most {}, got {} at {}", a.ids.numel(), at,
                       i + 1)

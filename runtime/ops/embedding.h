@@ -44,6 +44,7 @@ struct EmbeddingGrad {
     bool scale_by_frequency = false;
   };
   static constexpr std::string_view name = "embedding_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The gradient of embedding.";
   static constexpr auto fields = Fields{
       field("dy", &Args::dy, "gradient of the result"), field("ids", &Args::ids, "ids from 0"),

@@ -113,6 +113,7 @@ struct Amin : Reduction<Amin> {
 
 struct MaxDim : DimPick<MaxDim> {
   static constexpr std::string_view name = "max_dim", what = "maximum";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The largest elements along a dim, and their ids.";
   static constexpr bool method = false;
   static void cpu(const Args& a, Out& y);
@@ -120,6 +121,7 @@ struct MaxDim : DimPick<MaxDim> {
 
 struct MinDim : DimPick<MinDim> {
   static constexpr std::string_view name = "min_dim", what = "minimum";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The smallest elements along a dim, and their ids.";
   static constexpr bool method = false;
   static void cpu(const Args& a, Out& y);

@@ -38,6 +38,7 @@ OpFamily family_matmul();
 OpFamily family_matrix();
 OpFamily family_norm();
 OpFamily family_order();
+OpFamily family_pointwise_grad();
 OpFamily family_pool();
 OpFamily family_quantize();
 OpFamily family_random();

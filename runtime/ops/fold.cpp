@@ -1,6 +1,7 @@
 #include "ops/fold.h"
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/fold.h"
 #include "ops/cast.h"
 #include "ops/families.h"
@@ -31,13 +32,17 @@ cpu::Windows windows_of(const A& a, int64_t height, int64_t width) {
     w.dilation[d] = a.dilation[d];
     w.padding[d] = a.padding[d];
     w.stride[d] = a.stride[d];
-    const int64_t room = w.size[d] + 2 * w.padding[d] - w.dilation[d] * (w.kernel[d] - 1) - 1;
+    const int64_t room =
+        window_room(w.size[d], w.kernel[d], w.dilation[d], w.padding[d], w.padding[d]);
     if (room < 0)
-      throw shape_error("a window of {}x{} does not fit an image of {}x{}",
-                        w.dilation[0] * (w.kernel[0] - 1) + 1,
-                        a.dilation[1] * (a.kernel_size[1] - 1) + 1, height, width)
+      throw shape_error("a window of {} does not fit into {} along the {}",
+                        int64_t{Checked(w.dilation[d]) * (w.kernel[d] - 1) + 1},
+                        int64_t{Checked(w.padding[d]) * 2 + w.size[d]}, d == 0 ? "height" : "width")
           .of("x");
     w.count[d] = room / w.stride[d] + 1;
+    // A step that is never taken may be of any length: kernels count with a short one.
+    if (w.count[d] == 1) w.stride[d] = 1;
+    if (w.kernel[d] == 1) w.dilation[d] = 1;
   }
   return w;
 }
@@ -49,14 +54,14 @@ Meta Unfold2d::infer(const Args& a) {
     throw shape_error("needs [n, c, h, w] or [c, h, w], got {}", to_string(a.x.shape())).of("x");
   const cpu::Windows w = windows_of(a, a.x.size(-2), a.x.size(-1));
   Shape shape(a.x.shape().begin(), a.x.shape().end() - 3);
-  shape.push_back(a.x.size(-3) * w.kernel[0] * w.kernel[1]);
-  shape.push_back(w.count[0] * w.count[1]);
+  shape.push_back(Checked(a.x.size(-3)) * w.kernel[0] * w.kernel[1]);
+  shape.push_back(Checked(w.count[0]) * w.count[1]);
   return meta_of(shape, a.x.dtype(), a.x);
 }
 void Unfold2d::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
   cpu::Windows w = windows_of(a, a.x.size(-2), a.x.size(-1));
-  w.planes = a.x.size(-3) * (a.x.rank() == 4 ? a.x.size(0) : 1);
+  w.planes = numel_of_dims(a.x.shape(), 0, a.x.rank() - 2);
   cpu::unfold_windows(w, contiguous(a.x), y);
 }
 Unfold2d::Args Unfold2d::grad(const Back<Unfold2d>& b) {
@@ -84,7 +89,8 @@ Meta Fold2d::infer(const Args& a) {
   if (size.size() != 1 && size.size() != 2)
     throw arg_error("'output_size' takes one or two integers");
   const cpu::Windows w = windows_of(a, a.output_size[0], a.output_size[1]);
-  const int64_t patch = w.kernel[0] * w.kernel[1], windows = w.count[0] * w.count[1];
+  const int64_t patch = Checked(w.kernel[0]) * w.kernel[1],
+                windows = Checked(w.count[0]) * w.count[1];
   if (!a.x.is_float())
     throw dtype_error("needs a float tensor, got {}", rille::name(a.x.dtype())).of("x");
   if ((a.x.rank() != 2 && a.x.rank() != 3) || a.x.size(-2) % patch != 0 || a.x.size(-1) != windows)
@@ -99,7 +105,7 @@ Meta Fold2d::infer(const Args& a) {
 void Fold2d::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
   cpu::Windows w = windows_of(a, y.size(-2), y.size(-1));
-  w.planes = y.size(-3) * (y.rank() == 4 ? y.size(0) : 1);
+  w.planes = numel_of_dims(y.shape(), 0, y.rank() - 2);
   cpu::fold_windows(w, contiguous(a.x), y);
 }
 Fold2d::Args Fold2d::grad(const Back<Fold2d>& b) {

@@ -212,17 +212,16 @@ namespace {
 
 // Coordinates of n elements from -1 to 1, shaped to lie along one of the dims.
 Tensor coordinates(int64_t n, int dim, int dims, bool align, const Tensor& like) {
-  std::vector<double> v;
+  Shape s = Dims::filled(dims, 1);
+  s[dim] = n;
+  if (like.is_meta()) return Tensor::empty(s, like.dtype(), like.device());
+  const Tensor t = Tensor::empty({n}, like.dtype());
   Poll poll;
   for (int64_t i = 0; i < n; ++i, poll(1)) {
     const double k = static_cast<double>(i), m = static_cast<double>(n);
-    v.push_back(align ? (n == 1 ? 0 : 2 * k / (m - 1) - 1) : (2 * k + 1) / m - 1);
+    t.store(i, align ? (n == 1 ? 0 : 2 * k / (m - 1) - 1) : (2 * k + 1) / m - 1);
   }
-  Shape s = Dims::filled(dims, 1);
-  s[dim] = n;
-  const Tensor t = Tensor::of(v, s, like.dtype());
-  return like.is_meta() ? Tensor::empty(s, like.dtype(), like.device())
-                        : to_device(t, like.device());
+  return to_device(reshape(t, s), like.device());
 }
 
 }  // namespace
@@ -242,6 +241,7 @@ Tensor AffineGrid::compose(const Args& a) {
   const Shape out(a.size.list.begin() + 2, a.size.list.end());
   for (const int64_t m : out)
     if (m < 1) throw arg_error("'size' must be positive, got {}", to_string(a.size.list));
+  const int64_t points = checked_numel(out);
   Tensor base;
   {
     const NoGrad constant;
@@ -249,7 +249,7 @@ Tensor AffineGrid::compose(const Args& a) {
     for (int d = dims - 1; d >= 0; --d)
       parts.push_back(expand(coordinates(out[d], d, dims, a.align_corners, a.theta), out));
     parts.push_back(expand(coordinates(1, 0, dims, true, a.theta) + 1.0, out));
-    base = reshape(stack(parts, -1), {checked_numel(out), dims + 1});
+    base = reshape(stack(parts, -1), {points, dims + 1});
   }
   Shape shape = {n};
   for (const int64_t m : out) shape.push_back(m);

@@ -2,6 +2,7 @@
 
 #include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/indexing.h"
 #include "cpu/movement.h"
 #include "ops/cast.h"
@@ -250,9 +251,10 @@ Tensor OneHot::compose(const Args& a) {
     if (a.x.is_meta())
       throw fail(Kind::device, "E_NO_KERNEL", "needs 'classes': meta tensors have no largest id");
     if (a.x.numel() == 0) throw arg_error("needs 'classes' where there are no ids");
+    const Tensor x = contiguous(cast(a.x, DType::i64));
     Poll poll;
-    for (int64_t i = 0; i < a.x.numel(); ++i, poll(1))
-      classes = std::max(classes, static_cast<int64_t>(a.x.at(i)) + 1);
+    for (int64_t i = 0; i < x.numel(); ++i, poll(1))
+      classes = std::max<int64_t>(classes, Checked(x.data_as<int64_t>()[i]) + 1);
   }
   Shape shape = a.x.shape();
   shape.push_back(std::max<int64_t>(classes, 1));

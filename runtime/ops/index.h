@@ -112,6 +112,7 @@ struct IndexIds {
     Axes dims;
   };
   static constexpr std::string_view name = "index_ids";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "index by ids only.";
   static constexpr auto fields =
       Fields{field("x", &Args::x, "any tensor"), field("indices", &Args::indices, "ids").saved(),

@@ -4,6 +4,7 @@
 
 #include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/movement.h"
 #include "ops/cast.h"
 #include "ops/create.h"
@@ -113,7 +114,7 @@ IndexPlan index_plan(const Tensor& x, const std::vector<Tensor>& indices, const 
   int64_t *place = p.place.data_as<int64_t>(), *offset = p.offset.data_as<int64_t>();
   cpu::clear(p.place);
   cpu::clear(p.offset);
-  int64_t places = 1;
+  Checked places(1);
   for (int k = 0; k < s.dims.size(); ++k) {
     const int d = static_cast<int>(s.dims[k]);
     const int64_t n = x.shape()[d], step = x.strides()[d];
@@ -124,7 +125,7 @@ IndexPlan index_plan(const Tensor& x, const std::vector<Tensor>& indices, const 
     cpu::Walk<1> walk(s.ids, {&strides});
     Poll poll;
     for (int64_t i = 0; i < count; ++i, walk.next(), poll(1)) {
-      place[i] = place[i] * n + id[walk.offset[0]];
+      place[i] = place[i] * n + id[walk.offset[0]];  // fits: below `places`
       offset[i] += id[walk.offset[0]] * step;
     }
     places *= n;

@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "core/threads.h"
 #include "cpu/linalg.h"
 #include "ops/arrange.h"
@@ -52,6 +54,12 @@ void check_system(const Tensor& a, const Tensor& b, const char* field) {
         .of("a", field);
 }
 
+void must_share_batch(const Tensor& a, const Tensor& b) {
+  if (batch_of(a) != batch_of(b))
+    throw shape_error("batches differ: {} and {}", to_string(batch_of(a)), to_string(batch_of(b)))
+        .of("a", "b");
+}
+
 // The same batch for both.
 void share_batch(Tensor& a, Tensor& b) {
   const Shape batch = broadcast(batch_of(a), batch_of(b));
@@ -69,7 +77,7 @@ void share_batch(Tensor& a, Tensor& b) {
 struct Matrices {
   Tensor t;
   int64_t size;  // of one
-  explicit Matrices(const Tensor& x) : t(in_f64(x)), size(x.size(-1) * x.size(-2)) {
+  explicit Matrices(const Tensor& x) : t(in_f64(x)), size(numel_of_dims(x.shape(), x.rank() - 2)) {
     if (t.storage().get() == x.storage().get()) t = clone(t);
   }
   double* at(int64_t i) const { return t.data_as<double>() + i * size; }
@@ -91,10 +99,12 @@ void each_matrix(int64_t batch, const char* what, FunctionRef<bool(int64_t)> wor
 
 // A factored copy of a square matrix.
 struct Factored {
-  std::vector<double> lu;
-  std::vector<int64_t> rows;
+  CountedVector<double> lu;
+  CountedVector<int64_t> rows;
   int sign;
-  Factored(int64_t n, const double* a) : lu(a, a + n * n), rows(static_cast<size_t>(n)) {
+  Factored(int64_t n, const double* a)
+      : lu(a, a + n * n),  // fits: a matrix that is there
+        rows(static_cast<size_t>(n)) {
     sign = cpu::lu_factor(n, lu.data(), rows.data());
   }
 };
@@ -128,6 +138,7 @@ Tensor sample_definite(const Shape& shape) {
 
 Meta SolveMatrix::infer(const Args& a) {
   check_system(a.a, a.b, "b");
+  must_share_batch(a.a, a.b);
   return meta_of(a.b.shape(), a.b.dtype(), a.b);
 }
 void SolveMatrix::cpu(const Args& a, Tensor& y) {
@@ -255,10 +266,10 @@ void Cofactor::cpu(const Args& a, Tensor& y) {
   const int64_t n = a.x.size(-1);
   const auto count = static_cast<size_t>(n);
   each_matrix(m.batch(), "", [&](int64_t b) {
-    std::vector<double> u(count * count), s(count), vt(count * count), rest(count, 1);
+    CountedVector<double> u(count * count), s(count), vt(count * count), rest(count, 1);
     double* out = m.at(b);
     cpu::singular_values(n, n, out, n, n, u.data(), s.data(), vt.data());
-    auto sign = [&](const std::vector<double>& t) {  // of an orthogonal matrix
+    auto sign = [&](const CountedVector<double>& t) {  // of an orthogonal matrix
       const Factored f(n, t.data());
       double d = f.sign;
       for (size_t k = 0; k < count; ++k) d *= f.lu[k * count + k] < 0 ? -1 : 1;
@@ -267,7 +278,7 @@ void Cofactor::cpu(const Args& a, Tensor& y) {
     const double side = sign(u) * sign(vt);
     for (size_t i = 0; i < count; ++i)
       for (size_t j = 0; j < count; ++j) rest[i] *= i == j ? side : s[j];
-    std::fill_n(out, n * n, 0.0);
+    std::fill_n(out, m.size, 0.0);
     for (size_t i = 0; i < count; ++i)
       for (size_t k = 0; k < count; ++k)
         for (size_t j = 0; j < count; ++j)
@@ -347,6 +358,7 @@ void Cholesky::samples(SampleList& s) {
 
 Meta SolveTriangle::infer(const Args& a) {
   check_system(a.a, a.b, "b");
+  must_share_batch(a.a, a.b);
   return meta_of(a.b.shape(), a.b.dtype(), a.b);
 }
 void SolveTriangle::cpu(const Args& a, Tensor& y) {

@@ -11,6 +11,7 @@ struct SolveMatrix {
     Tensor a, b;
   };
   static constexpr std::string_view name = "solve_matrix";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "x with a x = b, for batches of one shape.";
   static constexpr auto fields =
       Fields{field("a", &Args::a, "[..., n, n]").saved(), field("b", &Args::b, "[..., n, m]")};
@@ -80,6 +81,7 @@ struct Cofactor {
     Tensor x;
   };
   static constexpr std::string_view name = "cofactor";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc =
       "The cofactors of square matrices: det(x) times the transposed inverse where there is one.";
   static constexpr auto fields = Fields{field("x", &Args::x, "[..., n, n]")};
@@ -154,6 +156,7 @@ struct SolveTriangle {
     bool upper = false, unit = false;
   };
   static constexpr std::string_view name = "solve_triangle";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc =
       "x with a x = b for triangles a, for batches of one shape.";
   static constexpr auto fields =

@@ -7,6 +7,7 @@
 #include "ops/activation.h"
 #include "ops/binary.h"
 #include "ops/cast.h"
+#include "ops/checks.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/extreme.h"
@@ -173,6 +174,11 @@ void check_probabilities(const Tensor& x) {
 
 }  // namespace
 
+Meta BceElements::infer(const Args& a) {
+  must_be_float(a.x, "x");
+  must_have_shape(a.target, a.x.shape(), "target");
+  return meta_of(a.x.shape(), a.x.dtype(), a.x);
+}
 void BceElements::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
   check_probabilities(a.x);

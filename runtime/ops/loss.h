@@ -104,11 +104,12 @@ struct BceElements {
     Tensor x, target;
   };
   static constexpr std::string_view name = "bce_elements";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "Binary cross-entropy of each probability.";
   static constexpr auto fields = Fields{field("x", &Args::x, "probabilities").saved(),
                                         field("target", &Args::target, "like x").saved()};
   static constexpr bool method = false;
-  static Meta infer(const Args& a) { return meta_of(a.x.shape(), a.x.dtype(), a.x); }
+  static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<BceElements>& b);
   static void samples(SampleList& s);

@@ -120,8 +120,8 @@ Tensor CosineEmbeddingLoss::compose(const Args& a) {
   constexpr double eps = 1e-12;  // keeps zero vectors apart from each other
   const DType d = promote(a.x1.dtype(), a.x2.dtype()), wide = wide_of(d);
   const Tensor x1 = cast(a.x1, wide), x2 = cast(a.x2, wide);
-  const Tensor squares = (sum_last(x1 * x1) + eps) * (sum_last(x2 * x2) + eps);
-  const Tensor cosine = sum_last(x1 * x2) / call<Sqrt>({.x = squares});
+  const auto length = [&](const Tensor& x) { return call<Sqrt>({.x = sum_last(x * x) + eps}); };
+  const Tensor cosine = sum_last(x1 * x2) / (length(x1) * length(x2));
   const Tensor losses =
       unless(a.target, -1, 1 - cosine) + unless(a.target, 1, at_least(cosine - a.margin, 0));
   return cast(reduce_loss(losses, a.reduction), d);
@@ -152,7 +152,7 @@ Tensor MultiMarginLoss::compose(const Args& a) {
   Shape whole = rows;
   whole.push_back(classes);
   const Tensor x = reshape(cast(a.x, wide), whole);
-  Tensor terms = at_least(a.margin - gather(x, -1, at) + x, 0);
+  Tensor terms = at_least(a.margin - (gather(x, -1, at) - x), 0);
   if (a.p == 2) terms = terms * terms;
   if (a.weight) {
     const Tensor w = index_select(cast(*a.weight, wide), 0, reshape(target, {target.numel()}));

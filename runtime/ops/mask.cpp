@@ -66,9 +66,10 @@ Tensor LengthsToMask::compose(const Args& a) {
   if (!a.max) {
     if (a.lengths.is_meta())
       throw fail(Kind::device, "E_NO_KERNEL", "needs 'max': meta tensors have no largest length");
+    const Tensor lengths = contiguous(cast(a.lengths, DType::i64));
     Poll poll;
-    for (int64_t i = 0; i < a.lengths.numel(); ++i, poll(1))
-      max = std::max(max, static_cast<int64_t>(a.lengths.at(i)));
+    for (int64_t i = 0; i < lengths.numel(); ++i, poll(1))
+      max = std::max(max, lengths.data_as<int64_t>()[i]);
   }
   if (max < 0) throw arg_error("max must not be negative, got {}", max);
   const Tensor places = call<Arange>({.first = Tensor::number(int64_t{0}),

@@ -3,6 +3,7 @@
 #pragma once
 #include "cpu/special.h"
 #include "ops/pointwise.h"
+#include "ops/wrap.h"
 
 namespace rille {
 
@@ -76,6 +77,10 @@ struct Log : Unary<Log> {
     RILLE_HD A slope(A x) const {
       return A(1) / x;
     }
+    template <class A>
+    RILLE_HD A times_slope(A dy, A x) const {
+      return dy / x;
+    }
   };
   static void samples(SampleList& s) { unary_samples<Log>(s, 0.2, 3); }
 };
@@ -94,6 +99,10 @@ struct Log2 : Unary<Log2> {
     RILLE_HD A slope(A x) const {
       return A(1.4426950408889634) / x;
     }
+    template <class A>
+    RILLE_HD A times_slope(A dy, A x) const {
+      return dy * A(1.4426950408889634) / x;
+    }
   };
   static void samples(SampleList& s) { unary_samples<Log2>(s, 0.2, 3); }
 };
@@ -111,6 +120,10 @@ struct Log10 : Unary<Log10> {
     template <class A>
     RILLE_HD A slope(A x) const {
       return A(0.4342944819032518) / x;
+    }
+    template <class A>
+    RILLE_HD A times_slope(A dy, A x) const {
+      return dy * A(0.4342944819032518) / x;
     }
   };
   static void samples(SampleList& s) { unary_samples<Log10>(s, 0.2, 3); }
@@ -167,6 +180,10 @@ struct Rsqrt : Unary<Rsqrt> {
     RILLE_HD A slope_of_output(A y) const {
       return A(-0.5) * y * y * y;
     }
+    template <class A>
+    RILLE_HD A times_slope(A dy, A y) const {
+      return A(-0.5) * dy * y * y * y;
+    }
   };
   static void samples(SampleList& s) { unary_samples<Rsqrt>(s, 0.2, 3); }
 };
@@ -181,11 +198,15 @@ struct Square : Unary<Square> {
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
-      return static_cast<A>(x * x);
+      return wrap_mul(x, x);
     }
     template <class A>
     RILLE_HD A slope(A x) const {
       return A(2) * x;
+    }
+    template <class A>
+    RILLE_HD A times_slope(A dy, A x) const {
+      return dy * x * A(2);
     }
   };
   static void samples(SampleList& s) { unary_samples<Square>(s, -2, 2); }
@@ -205,6 +226,10 @@ struct Reciprocal : Unary<Reciprocal> {
     template <class A>
     RILLE_HD A slope_of_output(A y) const {
       return -(y * y);
+    }
+    template <class A>
+    RILLE_HD A times_slope(A dy, A y) const {
+      return -(dy * y) * y;
     }
   };
   static void samples(SampleList& s) { unary_samples<Reciprocal>(s, 0.3, 3); }
@@ -278,6 +303,10 @@ struct Lgamma : Unary<Lgamma> {
     RILLE_HD A slope(A x) const {
       return math::polygamma(0, x);
     }
+    template <class A>
+    RILLE_HD A times_slope(A dy, A x) const {
+      return static_cast<A>(dy * math::polygamma(0, static_cast<double>(x)));
+    }
   };
   static void samples(SampleList& s) { unary_samples<Lgamma>(s, -1.7, 3.1); }
 };
@@ -294,6 +323,10 @@ struct Digamma : Unary<Digamma> {
     template <class A>
     RILLE_HD A slope(A x) const {
       return math::polygamma(1, x);
+    }
+    template <class A>
+    RILLE_HD A times_slope(A dy, A x) const {
+      return static_cast<A>(dy * math::polygamma(1, static_cast<double>(x)));
     }
   };
   static void samples(SampleList& s) { unary_samples<Digamma>(s, 0.3, 4); }
@@ -319,8 +352,17 @@ struct Polygamma : Unary<Polygamma> {
     RILLE_HD A slope(A x) const {
       return math::polygamma(n + 1, x);
     }
+    template <class A>
+    RILLE_HD A times_slope(A dy, A x) const {
+      return static_cast<A>(dy * math::polygamma(n + 1, static_cast<double>(x)));
+    }
   };
-  static Fn fn(const Args& a) { return {static_cast<int>(a.n)}; }
+  // From 170 on nothing but the sign is left of a value: it is infinite, 0 or nan.
+  static Fn fn(const Args& a) {
+    constexpr int64_t kMost = 1000;
+    return {static_cast<int>(a.n <= kMost ? a.n : kMost + a.n % 2)};
+  }
+  static Meta infer(const Args& a);
   static void samples(SampleList& s) {
     unary_samples<Polygamma>(s, 0.6, 4);
     add_sample<Polygamma>(s, {.x = grid({5}, 0.6, 4), .n = 2});
@@ -332,11 +374,24 @@ struct Sinc : Unary<Sinc> {
   static constexpr std::string_view doc = "sin(pi * x) / (pi * x), and 1 at 0.";
   static constexpr std::string_view example = "rille.sinc(rille.tensor{0.25, 0.5, 0.75})";
   struct Fn {
+    // sin and cos of pi |x|, by the distance from the nearest whole number, which is exact.
+    template <class A>
+    struct Wave {
+      A sin, cos;
+      RILLE_HD explicit Wave(A x) {
+        const A size = math::fabs(x);
+        A r = size - A(2) * math::floor(size * A(0.5));
+        const bool odd = r > A(0.5) && !(r > A(1.5));
+        r = odd ? r - A(1) : r > A(0.5) ? r - A(2) : r;
+        const A z = A(3.141592653589793) * r, sign = odd ? A(-1) : A(1);
+        sin = sign * math::sin(z), cos = sign * math::cos(z);
+      }
+    };
     // Below 0.5 a series: the formula loses digits there, its slopes first.
     template <class A>
     RILLE_HD A value(A x) const {
       const A z = A(3.141592653589793) * x, q = z * z;
-      if (!(q < A(0.25))) return math::sin(z) / z;
+      if (!(q < A(0.25))) return Wave<A>(x).sin / math::fabs(z);
       return A(1) -
              q / A(6) *
                  (A(1) - q / A(20) * (A(1) - q / A(42) * (A(1) - q / A(72) * (A(1) - q / A(110)))));
@@ -344,7 +399,10 @@ struct Sinc : Unary<Sinc> {
     template <class A>
     RILLE_HD A slope(A x) const {
       const A z = A(3.141592653589793) * x, q = z * z;
-      if (!(q < A(0.25))) return (math::cos(z) - math::sin(z) / z) / x;
+      if (!(q < A(0.25))) {
+        const Wave<A> w(x);
+        return (w.cos - w.sin / math::fabs(z)) / x;
+      }
       const A tail =
           A(1) - q / A(28) * (A(1) - q / A(54) * (A(1) - q / A(88) * (A(1) - q / A(130))));
       return A(-3.141592653589793) * z / A(3) * (A(1) - q / A(10) * tail);

@@ -2,7 +2,9 @@
 
 #include <limits>
 
+#include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/gemm.h"
 #include "ops/cast.h"
 #include "ops/families.h"
@@ -123,7 +125,7 @@ void product(const Tensor& x, const Tensor& y, const Tensor& out, double alpha =
     g.batch = runs[0].n, g.stride_a = runs[0].x, g.stride_b = runs[0].y, g.stride_c = runs[0].out;
     outer = 1;
   }
-  int64_t products = 1;
+  Checked products(1);
   for (size_t i = outer; i < runs.size(); ++i) products *= runs[i].n;
   const int64_t item = static_cast<int64_t>(size_of(out.dtype()));
   for (int64_t p = 0; p < products; ++p) {
@@ -131,7 +133,8 @@ void product(const Tensor& x, const Tensor& y, const Tensor& out, double alpha =
     for (size_t i = outer; i < runs.size(); ++i) {
       const int64_t step = rest % runs[i].n;
       rest /= runs[i].n;
-      at_x += step * runs[i].x, at_y += step * runs[i].y, at_out += step * runs[i].out;
+      at_x += step * runs[i].x, at_y += step * runs[i].y;  // fits: matrices that are there
+      at_out += step * runs[i].out;                        // fits: likewise
     }
     auto moved = [&](const Tensor& t, int64_t by) {
       return static_cast<char*>(t.data()) + by * item;
@@ -155,9 +158,7 @@ Tensor with_rows(const Tensor& t) { return t.rank() > 1 ? t : unsqueeze(t, 0); }
 Tensor with_columns(const Tensor& t) { return t.rank() > 1 ? t : unsqueeze(t, 1); }
 // All dims but the last made one. The size is worked out: -1 could be anything where n is 0.
 Tensor rows(const Tensor& t) {
-  int64_t n = 1;
-  for (int d = 0; d + 1 < t.rank(); ++d) n *= t.shape()[d];
-  return reshape(t, {n, t.size(-1)});
+  return reshape(t, {numel_of_dims(t.shape(), 0, t.rank() - 1), t.size(-1)});
 }
 
 }  // namespace
@@ -389,15 +390,18 @@ void Outer::samples(SampleList& s) {
 namespace {
 
 // Splits of the cheapest order: split[i * n + j] is the last factor of the left half of i..j.
-std::vector<size_t> cheapest_splits(const std::vector<Tensor>& t) {
+CountedVector<size_t> cheapest_splits(const std::vector<Tensor>& t) {
   const size_t n = t.size();
-  std::vector<double> size, cost(n * n, 0);
-  std::vector<size_t> split(n * n, 0);
+  std::vector<double> size;
+  CountedVector<double> cost(n * n, 0);
+  CountedVector<size_t> split(n * n, 0);
+  Poll poll;
   for (const Tensor& x : t) size.push_back(static_cast<double>(x.size(0)));
   size.push_back(static_cast<double>(t.back().size(1)));
   for (size_t length = 1; length < n; ++length)
     for (size_t i = 0; i + length < n; ++i) {
       const size_t j = i + length;
+      poll(static_cast<int64_t>(length));
       double& best = cost[i * n + j] = std::numeric_limits<double>::infinity();
       for (size_t k = i; k < j; ++k) {
         const double c =
@@ -410,7 +414,7 @@ std::vector<size_t> cheapest_splits(const std::vector<Tensor>& t) {
   return split;
 }
 
-Tensor chain_part(const std::vector<Tensor>& t, const std::vector<size_t>& split, size_t i,
+Tensor chain_part(const std::vector<Tensor>& t, const CountedVector<size_t>& split, size_t i,
                   size_t j) {
   if (i == j) return t[i];
   const size_t k = split[i * t.size() + j];
@@ -521,9 +525,12 @@ Tensor Addbmm::compose(const Args& a) {
   check_batches(a.x, a.y);
   check_inner(a.x.size(2), a.y.size(1), "x", "y");
   const int64_t batch = a.x.size(0), m = a.x.size(1), k = a.x.size(2), n = a.y.size(2);
-  const Tensor x = reshape(transpose(a.x, 0, 1), {m, batch * k});
-  return call<Addmm>(
-      {.c = a.c, .x = x, .y = reshape(a.y, {batch * k, n}), .beta = a.beta, .alpha = a.alpha});
+  const Tensor x = reshape(transpose(a.x, 0, 1), {m, Checked(batch) * k});
+  return call<Addmm>({.c = a.c,
+                      .x = x,
+                      .y = reshape(a.y, {Checked(batch) * k, n}),
+                      .beta = a.beta,
+                      .alpha = a.alpha});
 }
 void Addbmm::samples(SampleList& s) { added_samples<Addbmm>(s, {2, 4}, {2, 2, 3}, {2, 3, 4}); }
 

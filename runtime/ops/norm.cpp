@@ -1,8 +1,10 @@
 #include "ops/norm.h"
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/rows.h"
 #include "ops/cast.h"
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/families.h"
 #include "ops/math.h"
@@ -64,9 +66,8 @@ struct Rows {
   int64_t rows, n;
 };
 Rows rows_of(const Shape& s, int64_t dims) {
-  Rows r{1, 1};
-  for (int d = 0; d < s.size(); ++d) (d < s.size() - dims ? r.rows : r.n) *= s[d];
-  return r;
+  const int last = s.size() - static_cast<int>(dims);
+  return {numel_of_dims(s, 0, last), numel_of_dims(s, last)};
 }
 
 Tensor stat(const Tensor& x, int64_t rows) {
@@ -127,6 +128,22 @@ LayerNormGrad::Out compose_grads(const Tensor& x, const Tensor& dy,
   if (wanted & kWeight) out.dweight = cast(sum_rows(dwide * r.xhat, dims), affine);
   if (wanted & kBias) out.dbias = cast(sum_rows(dwide, dims), affine);
   return out;
+}
+
+// What the gradients rely on: a statistic for each row, a weight for each column.
+template <class A>
+void check_grad(const A& a) {
+  must_be_float(a.x, "x");
+  must_be_within(a.dims, 1, a.x.rank(), "dims");
+  must_have_shape(a.dy, a.x.shape(), "dy");
+  const auto check_stat = [&](const Tensor& t, std::string_view what) {
+    must_have_dtype(t, accumulator(a.x.dtype()), what);
+    must_have_shape(t, {rows_of(a.x.shape(), a.dims).rows}, what);
+  };
+  if constexpr (requires { a.mean; }) check_stat(a.mean, "mean");
+  check_stat(a.rstd, "rstd");
+  check_affine("weight", a.weight, last_dims(a.x.shape(), a.dims));
+  if constexpr (requires { a.affine_dtype; }) must_be_float(a.affine_dtype, "affine_dtype");
 }
 
 Meta grad_meta(const Tensor& x, const Shape& shape, DType d, bool wanted) {
@@ -193,6 +210,7 @@ void LayerNorm::samples(SampleList& s) {
 }
 
 std::array<Meta, 3> LayerNormGrad::infer(const Args& a) {
+  check_grad(a);
   const Shape shape = last_dims(a.x.shape(), a.dims);
   return {grad_meta(a.x, a.x.shape(), a.x.dtype(), a.wanted & kX),
           grad_meta(a.x, shape, a.affine_dtype, a.wanted & kWeight),
@@ -267,6 +285,7 @@ void RmsNorm::samples(SampleList& s) {
 }
 
 std::array<Meta, 2> RmsNormGrad::infer(const Args& a) {
+  check_grad(a);
   const DType affine = a.weight ? a.weight->dtype() : a.x.dtype();
   return {grad_meta(a.x, a.x.shape(), a.x.dtype(), a.wanted & kX),
           grad_meta(a.x, last_dims(a.x.shape(), a.dims), affine, a.wanted & kWeight)};

@@ -50,6 +50,7 @@ struct LayerNormGrad {
     Tensor dx, dweight, dbias;
   };
   static constexpr std::string_view name = "layer_norm_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The gradients of layer_norm.";
   static constexpr auto fields =
       Fields{field("x", &Args::x, "the argument"),
@@ -110,6 +111,7 @@ struct RmsNormGrad {
     Tensor dx, dweight;
   };
   static constexpr std::string_view name = "rms_norm_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The gradients of rms_norm.";
   static constexpr auto fields = Fields{field("x", &Args::x, "the argument"),
                                         field("dy", &Args::dy, "gradient of the result"),

@@ -12,6 +12,8 @@
 //   cpu        void(const Args&, Out& y, Saved* saved); saved is null where no gradient is wanted
 //   compose    Out(const Args&): what the op means, in other ops
 //   grad       Args(const Back<Op>&): gradients by name, in the place of the arguments
+//   internal   true: only other ops and the library call it; it still checks all that its kernel
+//              relies on, for hosts, saved graphs and gradients call it with what they have
 //   narrow     true: the kernel takes floats of eight bits and fewer, for it only moves, compares
 //              or converts values; views take them anyway
 #pragma once

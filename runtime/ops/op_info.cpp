@@ -69,6 +69,13 @@ const T& value_at(const FieldInfo& f, const void* args) {
 
 }  // namespace
 
+namespace {
+
+// A dim or position as scripts count it. The largest number is no place in any tensor.
+int64_t from_one(int64_t place) { return place < 0 || place == INT64_MAX ? place : place + 1; }
+
+}  // namespace
+
 std::string value_text(const FieldInfo& f, const void* args) {
   switch (f.kind) {
     case ArgKind::number: return fmt::format("{:g}", value_at<double>(f, args));
@@ -80,17 +87,17 @@ std::string value_text(const FieldInfo& f, const void* args) {
     case ArgKind::dtype: return fmt::format("'{}'", name(value_at<DType>(f, args)));
     case ArgKind::axis: {
       const int64_t a = value_at<Axis>(f, args).value;
-      return fmt::format("{}", a < 0 ? a : a + 1);
+      return fmt::format("{}", from_one(a));
     }
     case ArgKind::position: {
       const int64_t a = value_at<Position>(f, args).value;
-      return fmt::format("{}", a < 0 ? a : a + 1);
+      return fmt::format("{}", from_one(a));
     }
     case ArgKind::axes: {
       const Axes& a = value_at<Axes>(f, args);
       if (a.all) return "all";
       Dims shown = a.list;
-      for (int64_t& d : shown) d += d >= 0;
+      for (int64_t& d : shown) d = from_one(d);
       return per_dim_text(shown);
     }
     case ArgKind::sizes: return list_text(value_at<Sizes>(f, args).list);
@@ -108,7 +115,7 @@ std::string value_text(const FieldInfo& f, const void* args) {
     }
     case ArgKind::maybe_axis: {
       const auto& v = value_at<std::optional<Axis>>(f, args);
-      return v ? fmt::format("{}", v->value < 0 ? v->value : v->value + 1) : "nil";
+      return v ? fmt::format("{}", from_one(v->value)) : "nil";
     }
     case ArgKind::maybe_integer: {
       const auto& v = value_at<std::optional<int64_t>>(f, args);

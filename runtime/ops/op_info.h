@@ -169,10 +169,11 @@ struct BackFrame {
 
 using Kernel = void (*)(const void* args, Tensor* outs, Tensor* saved);
 
+/// Nothing of it is destroyed: threads of a host may be inside of ops while the process ends.
 struct OpInfo {
   std::string_view name, doc, example, family;
   const char* in_place_name = "";  // "add_"; lives as long as the process
-  std::vector<FieldInfo> fields;
+  std::span<const FieldInfo> fields;
   uint8_t leading_tensors = 0;  // how many of the first fields are one tensor each
   uint64_t saved_fields = 0;    // bit i: backward needs the value of field i
   Autocast autocast = Autocast::follow;
@@ -191,6 +192,7 @@ struct OpInfo {
   bool truth = false;            // its result is one true or false, which scripts get as such
   bool strided_out = false;      // the kernel can write into any strides
   bool narrow = false;           // takes narrow floats (core/dtype.h): it moves or converts values
+  bool internal = false;         // for other ops and the library alone: scripts don't see it
   std::string_view no_gradient;  // why there is none, where there is none
 
   uint32_t args_size = 0, args_align = 0;
@@ -237,5 +239,8 @@ std::string expected_text(const FieldInfo& field);
 /// Every op there is, in order of families.
 std::span<const OpInfo* const> all_ops();
 const OpInfo* find_op(std::string_view name);
+/// Those that scripts and hosts see: all but internal ones.
+std::span<const OpInfo* const> public_ops();
+const OpInfo* find_public_op(std::string_view name);
 
 }  // namespace rille

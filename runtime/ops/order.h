@@ -106,6 +106,7 @@ struct KthValue {
 
 struct MedianDim : DimPick<MedianDim> {
   static constexpr std::string_view name = "median_dim", what = "median";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "Medians along a dim, the lower of two, and their ids.";
   static constexpr bool method = false;
   static void cpu(const Args& a, Out& y);
@@ -113,6 +114,7 @@ struct MedianDim : DimPick<MedianDim> {
 
 struct NanMedianDim : DimPick<NanMedianDim> {
   static constexpr std::string_view name = "nanmedian_dim", what = "median";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "Medians along a dim of what is not nan, and their ids.";
   static constexpr bool method = false;
   static void cpu(const Args& a, Out& y);
@@ -197,6 +199,7 @@ struct QuantileIds {
     Tensor low, high, weight;
   };
   static constexpr std::string_view name = "quantile_ids";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc =
       "Between which elements of each line quantiles lie, and how far.";
   static constexpr auto fields =

@@ -112,13 +112,20 @@ A slope_of(const typename O::Fn& fn, A at) {
   else
     return fn.slope(at);
 }
+// Some slopes overflow where dy times them would not: their ops say the product.
+template <class Fn, class A>
+concept TimesSlope = requires(Fn f, A x) {
+  f.times_slope(x, x);
+};
 // dy times the N-th derivative, at x (or at the result, where the slope is taken from it).
 template <class O, int N>
 struct SlopeFn {
   typename O::Fn fn;
   template <class A>
   A operator()(A x, A dy) const {
-    if constexpr (N == 1) {
+    if constexpr (N == 1 && TimesSlope<typename O::Fn, A>) {
+      return fn.times_slope(dy, x);
+    } else if constexpr (N == 1) {
       return dy * slope_of<O>(fn, x);
     } else if constexpr (N == 2) {
       return dy * slope_of<O>(fn, Dual<A>(x, A(1))).d;

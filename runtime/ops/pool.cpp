@@ -1,9 +1,11 @@
 #include "ops/pool.h"
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/pool.h"
 #include "ops/binary.h"
 #include "ops/cast.h"
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/families.h"
 #include "ops/index.h"
@@ -15,13 +17,37 @@
 namespace rille {
 namespace {
 
+// What the kernels rely on, for x of that shape: each window is a real one and begins inside of the
+// input or the padding before it.
+template <class A>
+void check_windows(const A& a, const Shape& in) {
+  const int dims = a.out.list.size();
+  must_be_within(dims, 1, 3, "spatial dims");
+  if (in.size() < dims) throw shape_error("{} spatial dims, got shape {}", dims, to_string(in));
+  must_have_numbers(a.out.list, dims, 0, kFar, "out");
+  for (int d = in.size() - dims; d < in.size(); ++d)
+    if (in[d] == 0) throw shape_error("dim {} is empty", d + 1);
+  if (a.adaptive) return;
+  must_have_numbers(a.kernel.list, dims, 1, kFar, "kernel");
+  must_have_numbers(a.stride.list, dims, 1, INT64_MAX, "stride");
+  must_have_numbers(a.padding.list, dims, 0, kFar, "padding");
+  if (!a.dilation.list.empty()) must_have_numbers(a.dilation.list, dims, 1, INT64_MAX, "dilation");
+  for (int d = 0; d < dims; ++d) {
+    const int64_t n = in[in.size() - dims + d], kernel = a.kernel.list[d];
+    must_be_within(a.padding.list[d], 0, kernel / 2, "padding");
+    if (!a.dilation.list.empty() && kernel > 1)
+      must_be_within(a.dilation.list[d], 1, kFar / (kernel - 1), "dilation");
+    must_be_within(a.out.list[d], 0, (n + a.padding.list[d] - 1) / a.stride.list[d] + 1, "out");
+  }
+}
+
 // The kernels' description; dims before the spatial ones are planes.
 template <class A>
 cpu::Pool windows(const A& a, const Shape& in) {
   cpu::Pool p;
   p.dims = a.out.list.size();
   p.adaptive = a.adaptive;
-  for (int d = 0; d < in.size() - p.dims; ++d) p.planes *= in[d];
+  p.planes = numel_of_dims(in, 0, in.size() - p.dims);
   for (int d = 0; d < p.dims; ++d) {
     p.in[d] = in[in.size() - p.dims + d];
     p.out[d] = a.out.list[d];
@@ -29,6 +55,9 @@ cpu::Pool windows(const A& a, const Shape& in) {
     p.kernel[d] = a.kernel.list[d], p.stride[d] = a.stride.list[d];
     p.pad_begin[d] = p.pad_end[d] = a.padding.list[d];
     if (!a.dilation.list.empty()) p.dilation[d] = a.dilation.list[d];
+    // A step that is never taken may be of any length: kernels count with a short one.
+    if (p.out[d] <= 1) p.stride[d] = 1;
+    if (p.kernel[d] <= 1) p.dilation[d] = 1;
   }
   if constexpr (requires { a.divisor; }) p.count_padding = a.count_padding, p.divisor = a.divisor;
   return p;
@@ -49,9 +78,7 @@ Dims spatial_of(const Tensor& t, int dims) { return Dims(t.shape().end() - dims,
 // All spatial dims as one.
 Tensor planes(const Tensor& t, int dims) {
   Shape s(t.shape().begin(), t.shape().end() - dims);
-  int64_t n = 1;
-  for (const int64_t size : spatial_of(t, dims)) n *= size;
-  s.push_back(n);
+  s.push_back(numel_of_dims(t.shape(), t.rank() - dims));
   return reshape(t, s);
 }
 
@@ -70,18 +97,19 @@ Tensor placed(const Tensor& dy, const Tensor& ids, const MaxPool::Args& a) {
 
 void pool_max(const MaxPool::Args& a, const Tensor& y, const Tensor& ids) {
   const NoGrad quiet;
+  if (y.numel() == 0) return;
   const Tensor x = contiguous(a.x);
   cpu::max_pool(x.dtype(), windows(a, x.shape()), x.data(), y.data(),
                 ids ? ids.data_as<int64_t>() : nullptr);
 }
 
 const MaxPool::Args& max_sample() {
-  static const MaxPool::Args a{.x = grid({2, 3, 4}, -1, 1),
-                               .out = {2, 2},
-                               .kernel = {2, 3},
-                               .stride = {1, 2},
-                               .padding = {0, 1},
-                               .dilation = {1, 1}};
+  static const MaxPool::Args& a = *new MaxPool::Args{.x = grid({2, 3, 4}, -1, 1),
+                                                     .out = {2, 2},
+                                                     .kernel = {2, 3},
+                                                     .stride = {1, 2},
+                                                     .padding = {0, 1},
+                                                     .dilation = {1, 1}};
   return a;
 }
 
@@ -90,7 +118,10 @@ const MaxPool::Args& max_sample() {
 // ---- maxima
 // --------------------------------------------------------------------------------------
 
-Meta MaxPool::infer(const Args& a) { return resized_meta(a.x, a.out); }
+Meta MaxPool::infer(const Args& a) {
+  check_windows(a, a.x.shape());
+  return resized_meta(a.x, a.out);
+}
 void MaxPool::cpu(const Args& a, Tensor& y, Saved* s) {
   if (s) s->ids = Tensor::empty(y.shape(), DType::i64, y.device());
   pool_max(a, y, s ? s->ids : Tensor());
@@ -102,7 +133,7 @@ Tensor MaxPool::compose(const Args& a) { return call<MaxPoolIds>(a).values; }
 void MaxPool::samples(SampleList& s) { add_sample<MaxPool>(s, max_sample()); }
 
 std::array<Meta, 2> MaxPoolIds::infer(const Args& a) {
-  const Meta m = resized_meta(a.x, a.out);
+  const Meta m = MaxPool::infer(a);
   return {m, meta_of(m.shape, DType::i64, a.x)};
 }
 void MaxPoolIds::cpu(const Args& a, Out& y) { pool_max(a, y.values, y.ids); }
@@ -111,14 +142,28 @@ MaxPoolIds::Args MaxPoolIds::grad(const Back<MaxPoolIds>& b) {
 }
 void MaxPoolIds::samples(SampleList& s) { add_sample<MaxPoolIds>(s, max_sample()); }
 
-Meta PoolPlace::infer(const Args& a) { return resized_meta(a.y, a.size); }
+Meta PoolPlace::infer(const Args& a) {
+  const int dims = a.size.list.size();
+  must_be_within(dims, 1, 3, "spatial dims");
+  must_have_numbers(a.size.list, dims, 0, kFar, "size");
+  must_have_dims(a.y, dims, kMaxRank, "y");
+  must_be_numbers(a.y, "y");
+  must_have_dtype(a.ids, DType::i64, "ids");
+  must_have_shape(a.ids, a.y.shape(), "ids");
+  return resized_meta(a.y, a.size);
+}
 void PoolPlace::cpu(const Args& a, Tensor& x) {
   const NoGrad quiet;
+  if (x.numel() == 0) {
+    if (a.y.numel() > 0) throw shape_error("there is nowhere to place {} elements", a.y.numel());
+    return;
+  }
   const Tensor y = contiguous(a.y), ids = contiguous(a.ids);
+  must_hold_ids(ids, -1, checked_numel(a.size.list), "ids");  // -1: a window of nothing but padding
   cpu::Pool p;
   p.dims = a.size.list.size();
   for (int d = 0; d < p.dims; ++d) p.in[d] = a.size.list[d], p.out[d] = y.size(d - p.dims);
-  for (int d = 0; d < y.rank() - p.dims; ++d) p.planes *= y.size(d);
+  p.planes = numel_of_dims(y.shape(), 0, y.rank() - p.dims);
   cpu::max_pool_backward(y.dtype(), p, y.data(), ids.data_as<int64_t>(), x.data());
 }
 Tensor PoolPlace::compose(const Args& a) {
@@ -144,11 +189,13 @@ void PoolPlace::samples(SampleList& s) {
 // ---------------------------------------------------------------------------------------
 
 Meta AvgPool::infer(const Args& a) {
-  if (a.x.dtype() == DType::boolean) throw dtype_error("needs numbers, got bool").of("x");
+  must_be_numbers(a.x, "x");
+  check_windows(a, a.x.shape());
   return resized_meta(a.x, a.out);
 }
 void AvgPool::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
+  if (y.numel() == 0) return;
   const Tensor x = contiguous(a.x);
   cpu::avg_pool(x.dtype(), windows(a, x.shape()), x.data(), y.data());
 }
@@ -167,9 +214,19 @@ void AvgPool::samples(SampleList& s) {
                           .dilation = {1, 1}});
 }
 
-Meta AvgPoolGrad::infer(const Args& a) { return resized_meta(a.dy, a.size); }
+Meta AvgPoolGrad::infer(const Args& a) {
+  const int dims = a.out.list.size();
+  must_be_numbers(a.dy, "dy");
+  must_have_dims(a.dy, dims, kMaxRank, "dy");
+  must_have_numbers(a.size.list, dims, 1, kFar, "size");
+  must_have_shape(a.dy, resized(a.dy, a.out.list), "dy");
+  const Meta m = resized_meta(a.dy, a.size);
+  check_windows(a, m.shape);
+  return m;
+}
 void AvgPoolGrad::cpu(const Args& a, Tensor& dx) {
   const NoGrad quiet;
+  if (dx.numel() == 0) return;
   const Tensor dy = contiguous(a.dy);
   cpu::avg_pool_backward(dy.dtype(), windows(a, dx.shape()), dy.data(), dx.data());
 }
@@ -212,6 +269,7 @@ To place_windows(const From& a, int dims) {
   To to;
   to.x = a.x;
   const Dims kernel = per_dim(a.kernel.list, dims, "kernel", 1);
+  checked_numel(kernel);  // windows are counted with their padding
   const Dims stride = a.stride.list.empty() ? kernel : per_dim(a.stride.list, dims, "stride", 1);
   Dims padding = Dims::filled(dims, 0), dilation = Dims::filled(dims, 1), out;
   if constexpr (requires { a.padding; }) padding = per_dim(a.padding.list, dims, "padding", 0);
@@ -225,8 +283,8 @@ To place_windows(const From& a, int dims) {
         cpu::pool_out(in, kernel[d], stride[d], dilation[d], padding[d], padding[d], a.ceil_mode));
     if (out[d] < 1 || in == 0)
       throw shape_error("a window of {} does not fit into {} along dim {}",
-                        dilation[d] * (kernel[d] - 1) + 1, in + 2 * padding[d],
-                        a.x.rank() - dims + d + 1)
+                        int64_t{Checked(dilation[d]) * (kernel[d] - 1) + 1},
+                        int64_t{Checked(padding[d]) * 2 + in}, a.x.rank() - dims + d + 1)
           .of("x");
   }
   to.out = Sizes(out), to.kernel = Sizes(kernel), to.stride = Sizes(stride);
@@ -286,10 +344,12 @@ Tensor max_unpool(const MaxUnpoolNd::Args& a, int dims) {
   const Dims padding = per_dim(a.padding.list, dims, "padding", 0);
   Dims out;
   for (int d = 0; d < dims; ++d) {
-    const int64_t usual = (a.x.size(d - dims) - 1) * stride[d] - 2 * padding[d] + kernel[d];
-    out.push_back(a.size ? per_dim(a.size->list, dims, "size", 1)[d] : usual);
-    if (std::abs(out[d] - usual) >= stride[d] || out[d] < 1)
-      throw arg_error("'size' must be within {} of {}, got {}", stride[d] - 1, usual, out[d]);
+    const Checked usual =
+        Checked(stride[d]) * (a.x.size(d - dims) - 1) - Checked(padding[d]) * 2 + kernel[d];
+    out.push_back(a.size ? per_dim(a.size->list, dims, "size", 1)[d] : int64_t{usual});
+    if (out[d] < 1 || out[d] - usual >= stride[d] || usual - out[d] >= stride[d])
+      throw arg_error("'size' must be within {} of {}, got {}", stride[d] - 1, int64_t{usual},
+                      out[d]);
   }
   const Shape shape = resized(a.x, out);
   const Tensor zeros = full(shape, 0, a.x.dtype(), a.x.device());

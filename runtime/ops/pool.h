@@ -32,6 +32,7 @@ struct MaxPool : PoolBase {
     Tensor ids;
   };
   static constexpr std::string_view name = "max_pool";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The largest element of each window.";
   static constexpr auto fields =
       joined(Fields{field("x", &Args::x, "[..., in...]")}, window_fields<Args>());
@@ -48,6 +49,7 @@ struct MaxPoolIds : PoolBase {
     Tensor values, ids;
   };
   static constexpr std::string_view name = "max_pool_ids";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc =
       "The largest element of each window, and where it stands.";
   static constexpr auto fields = MaxPool::fields;
@@ -66,6 +68,7 @@ struct PoolPlace : PoolBase {
     Sizes size;
   };
   static constexpr std::string_view name = "pool_place";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc =
       "Zeros with each element of y added in its plane at the id it has.";
   static constexpr auto fields =
@@ -87,6 +90,7 @@ struct AvgPool : PoolBase {
     int64_t divisor = 0;
   };
   static constexpr std::string_view name = "avg_pool";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The mean of each window.";
   static constexpr auto fields = joined(
       Fields{field("x", &Args::x, "[..., in...]")}, window_fields<Args>(),
@@ -106,6 +110,7 @@ struct AvgPoolGrad : PoolBase {
     int64_t divisor = 0;
   };
   static constexpr std::string_view name = "avg_pool_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "Each element of dy spread over its window.";
   static constexpr auto fields = joined(
       Fields{field("dy", &Args::dy, "[..., out...]"),

@@ -5,9 +5,11 @@
 
 #include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/stochastic.h"
 #include "ops/arrange.h"
 #include "ops/cast.h"
+#include "ops/checks.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/extreme.h"
@@ -30,9 +32,7 @@ struct Rows {
   int64_t rows, n;
 };
 Rows rows_of(const Shape& s) {
-  Rows r{1, s.empty() ? 1 : s.back()};
-  for (int d = 0; d + 1 < s.size(); ++d) r.rows *= s[d];
-  return r;
+  return {numel_of_dims(s, 0, s.size() - 1), s.empty() ? 1 : s.back()};
 }
 Shape lead_of(const Shape& s) { return Shape(s.begin(), s.end() - std::min(s.size(), 1)); }
 
@@ -72,12 +72,12 @@ Shape scale_shape(const Quantize::Args& a) {
     s.push_back(1);
     return s;
   }
-  if (block < 1) throw arg_error("'block' must be at least 1, got {}", block);
+  must_be_within(block, 1, kFar, "block");
   if (scale_dtype(a) == DType::f32 && (n == 0 || n % block))
     throw shape_error("rows of {} don't divide into blocks of {}", n, block)
         .of("x")
         .hint("only blocks of 32 and of 16 may end with a shorter one");
-  s.push_back((n + block - 1) / block);
+  s.push_back(pieces(n, block));
   return s;
 }
 
@@ -227,11 +227,11 @@ Tensor composed_power_above(const Tensor& x) {
 }
 
 Tensor block_amax_of(const Tensor& x, int64_t block) {
-  const int64_t n = x.size(-1), blocks = (n + block - 1) / block;
+  const int64_t n = x.size(-1), blocks = pieces(n, block);
   Shape shape = lead_of(x.shape());
   shape.push_back(blocks);
   shape.push_back(block);
-  return amax(reshape(pad(abs_of(x), {0, blocks * block - n}), shape), {-1}, false);
+  return amax(reshape(pad(abs_of(x), {0, Checked(blocks) * block - n}), shape), {-1}, false);
 }
 
 // Scales that are made follow the values; gradients reach only those that were given.
@@ -264,8 +264,10 @@ Quantize::Out Quantize::compose(const Args& a) {
   const FloatInfo& format = float_info(a.dtype);
   const Tensor s = spread_scales(y.scale, y.global_scale, x.shape());
   const Tensor divided = where(call<Eq>({s, Tensor::number(0.0)}), constant(x, 0), x / s);
-  Tensor z = call<Clamp>(
-      {.x = divided, .min = Tensor::number(-format.max), .max = Tensor::number(format.max)});
+  // Not a clamp, whose gradient is 0 at the bounds: the largest code loses nothing.
+  const Tensor most = Tensor::number(format.max), least = Tensor::number(-format.max);
+  Tensor z = where(call<Gt>({divided, most}), most, divided);
+  z = where(call<Lt>({divided, least}), least, z);
   z = where(is_finite(x), z, format.has_inf ? x : constant(x, NAN));
   if (!format.has_nan) z = where(call<IsNan>({s}), constant(x, 0), z);
   y.q = cast(z, a.dtype);

@@ -291,7 +291,7 @@ constexpr int64_t kSearched = 16;  // elements that a binary search counts for
 
 // Draws ids by the inverse of the summed weights.
 void draw_again(const double* w, int64_t n, const double* u, int64_t count, int64_t* out) {
-  std::vector<double> sums;
+  CountedVector<double> sums;
   sums.reserve(static_cast<size_t>(n));
   Poll poll;
   double sum = 0;
@@ -307,7 +307,7 @@ void draw_again(const double* w, int64_t n, const double* u, int64_t count, int6
 // Draws ids without repeats: the first arrivals of a race in which id i arrives after an
 // exponential time of rate w[i] (Efraimidis and Spirakis, 2006).
 void draw_once(const double* w, int64_t n, const double* u, int64_t count, int64_t* out) {
-  std::vector<std::pair<double, int64_t>> arrivals;
+  CountedVector<std::pair<double, int64_t>> arrivals;
   arrivals.reserve(static_cast<size_t>(n));
   Poll poll;
   for (int64_t i = 0; i < n; ++i, poll(1))

@@ -124,6 +124,7 @@ struct RandomMask {
     Draw draw = {};
   };
   static constexpr std::string_view name = "random_mask";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "A bool tensor, true with probability p.";
   static constexpr std::string_view example = "rille.random_mask({2, 3}, 0.25)";
   static constexpr auto fields = Fields{

@@ -2,6 +2,7 @@
 // smooth ones are in ops/activation.h.
 #pragma once
 #include "ops/pointwise.h"
+#include "ops/wrap.h"
 
 namespace rille {
 
@@ -89,7 +90,7 @@ struct Hardtanh : Unary<Hardtanh> {
     double lo, hi;
     template <class A>
     RILLE_HD A value(A x) const {
-      return at_most(at_least(x, A(lo)), A(hi));
+      return at_most(at_least(x, limit_as<A>(lo)), limit_as<A>(hi));
     }
     template <class A>
     RILLE_HD A slope(A x) const {
@@ -126,7 +127,7 @@ struct Hardswish : Unary<Hardswish> {
   struct Fn {
     template <class A>
     RILLE_HD A value(A x) const {
-      return x * at_most(at_least(x + A(3), A(0)), A(6)) / A(6);
+      return x * (at_most(at_least(x + A(3), A(0)), A(6)) / A(6));
     }
     template <class A>
     RILLE_HD A slope(A x) const {
@@ -206,7 +207,7 @@ struct Threshold : Unary<Threshold> {
     double limit, low;
     template <class A>
     RILLE_HD A value(A x) const {
-      return x <= A(limit) ? A(low) : x;
+      return x <= limit_as<A>(limit) ? limit_as<A>(low) : x;
     }
     template <class A>
     RILLE_HD A slope(A x) const {
@@ -242,7 +243,7 @@ struct Rrelu : Unary<Rrelu> {
     }
     template <class A>
     RILLE_HD A slope(A x) const {
-      return x >= A(0) ? A(1) : A(leak);
+      return x > A(0) ? A(1) : A(leak);
     }
   };
   static Fn fn(const Args& a) { return {(a.lower + a.upper) / 2}; }
@@ -269,6 +270,7 @@ struct Prelu {
 /// prelu with the weight already in a shape that broadcasts.
 struct PreluBroadcast : Binary<PreluBroadcast> {
   static constexpr std::string_view name = "prelu_broadcast";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "x where it is positive, else y * x.";
   static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor").saved(),
                                         field("y", &Args::y, "the slope below zero").saved()};

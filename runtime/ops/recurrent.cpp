@@ -1,9 +1,11 @@
 #include "ops/recurrent.h"
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/recurrent.h"
 #include "ops/activation.h"
 #include "ops/cast.h"
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/families.h"
 #include "ops/pointwise.h"
@@ -29,7 +31,7 @@ void check_gates(const Tensor& gates, const Tensor& state, int64_t n, std::strin
                       state_name, name(gates.dtype()), name(state.dtype()))
         .of(gates_name, state_name);
   Shape wanted = state.shape();
-  if (!wanted.empty()) wanted[wanted.size() - 1] *= n;
+  if (!wanted.empty()) wanted[wanted.size() - 1] = Checked(wanted.back()) * n;
   if (wanted.empty() || gates.shape() != wanted)
     throw shape_error("'{}' must be [..., {} hidden] to [..., hidden], got {} and {}", gates_name,
                       n, to_string(gates.shape()), to_string(state.shape()))
@@ -80,7 +82,12 @@ void LstmStep::samples(SampleList& s) {
   add_sample<LstmStep>(s, {grid({0, 8}, -2, 2), grid({0, 2}, -1, 1)});
 }
 
-std::array<Meta, 2> LstmStepGrad::infer(const Args& a) { return {plain(a.gates), plain(a.c)}; }
+std::array<Meta, 2> LstmStepGrad::infer(const Args& a) {
+  check_gates(a.gates, a.c, 4, "gates", "c");
+  must_have_shape(a.dh, a.c.shape(), "dh");
+  must_have_shape(a.dnext_c, a.c.shape(), "dnext_c");
+  return {plain(a.gates), plain(a.c)};
+}
 void LstmStepGrad::cpu(const Args& a, Out& y) {
   const NoGrad quiet;
   const DType d = a.c.dtype();
@@ -133,6 +140,9 @@ void GruStep::samples(SampleList& s) {
 }
 
 std::array<Meta, 3> GruStepGrad::infer(const Args& a) {
+  check_gates(a.x_gates, a.h, 3, "x_gates", "h");
+  check_gates(a.h_gates, a.h, 3, "h_gates", "h");
+  must_have_shape(a.dnext_h, a.h.shape(), "dnext_h");
   return {plain(a.x_gates), plain(a.h_gates), plain(a.h)};
 }
 void GruStepGrad::cpu(const Args& a, Out& y) {

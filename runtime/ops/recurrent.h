@@ -13,6 +13,7 @@ struct LstmStep {
     Tensor h, c;
   };
   static constexpr std::string_view name = "lstm_step";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc =
       "c' = sigmoid(f) c + sigmoid(i) tanh(g) and h' = sigmoid(o) tanh(c') of gates i, f, g, o.";
   static constexpr std::string_view example =
@@ -38,6 +39,7 @@ struct LstmStepGrad {
     Tensor dgates, dc;
   };
   static constexpr std::string_view name = "lstm_step_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The gradients of lstm_step.";
   static constexpr auto fields = Fields{
       field("gates", &Args::gates, "[..., 4 hidden]"), field("c", &Args::c, "[..., hidden]"),
@@ -54,6 +56,7 @@ struct GruStep {
     Tensor x_gates, h_gates, h;
   };
   static constexpr std::string_view name = "gru_step";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc =
       "n + sigmoid(xz + hz) (h - n), n = tanh(xn + sigmoid(xr + hr) hn), of gates r, z, n.";
   static constexpr std::string_view example =
@@ -79,6 +82,7 @@ struct GruStepGrad {
     Tensor dx_gates, dh_gates, dh;
   };
   static constexpr std::string_view name = "gru_step_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The gradients of gru_step.";
   static constexpr auto fields = Fields{field("x_gates", &Args::x_gates, "[..., 3 hidden]"),
                                         field("h_gates", &Args::h_gates, "[..., 3 hidden]"),

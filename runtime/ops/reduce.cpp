@@ -4,14 +4,17 @@
 
 #include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/reducers.h"
 #include "cpu/scan.h"
 #include "ops/cast.h"
 #include "ops/compare.h"
 #include "ops/families.h"
 #include "ops/math.h"
+#include "ops/pointwise_grad.h"
 #include "ops/pointwise_kernels.h"
 #include "ops/select.h"
+#include "ops/softmax.h"
 #include "ops/view.h"
 
 namespace rille {
@@ -42,7 +45,7 @@ Shape reduced_shape(const Shape& x, uint32_t dims, bool keepdim) {
 
 int64_t reduced_count(const Shape& x, const Axes& dims) {
   const uint32_t set = dim_set(dims, x.size());
-  int64_t n = 1;
+  Checked n(1);
   for (int d = 0; d < x.size(); ++d)
     if (set >> d & 1) n *= x[d];
   return n;
@@ -109,9 +112,21 @@ void Sum::cpu(const Args& a, Tensor& y) {
 Sum::Args Sum::grad(const Back<Sum>& b) { return {.x = spread(b.dy, b.a.x, b.a.dims)}; }
 
 Meta Mean::infer(const Args& a) { return float_meta(a.x, a.dims, a.keepdim, a.dtype, "a mean"); }
+// Whether all results are finite. In f64 what is not stays so.
+bool all_finite(const Tensor& y) {
+  if (y.dtype() == DType::f64) return true;
+  const Tensor wide = cast(y, DType::f32);
+  const float* v = wide.data_as<float>();
+  return std::all_of(v, v + wide.numel(), [](float one) { return std::isfinite(one); });
+}
+
 void Mean::cpu(const Args& a, Tensor& y) {
+  const NoGrad quiet;
   const auto n = static_cast<double>(reduced_count(a.x.shape(), a.dims));
-  cpu::fold(cpu::Fold::mean, a.x, dim_set(a.dims, a.x.rank()), summed_as(a.x, y), y, n);
+  const uint32_t dims = dim_set(a.dims, a.x.rank());
+  cpu::fold(cpu::Fold::mean, a.x, dims, summed_as(a.x, y), y, n);
+  // The sum of floats may be infinite where their mean is not.
+  if (!all_finite(y)) cpu::fold(cpu::Fold::mean, a.x, dims, DType::f64, y, n);
 }
 Mean::Args Mean::grad(const Back<Mean>& b) {
   const auto n = static_cast<double>(reduced_count(b.a.x.shape(), b.a.dims));
@@ -132,7 +147,9 @@ Tensor NanMean::compose(const Args& a) {
   require_float(a.x, "a mean");
   const Tensor valid = call<LogicalNot>({.x = call<IsNan>({.x = a.x})});
   const Tensor n = call<Sum>({.x = valid, .dims = a.dims, .keepdim = a.keepdim});
-  return call<NanSum>({.x = a.x, .dims = a.dims, .keepdim = a.keepdim, .dtype = a.dtype}) / n;
+  const DType d = a.dtype.value_or(a.x.dtype());
+  const Tensor x = widened(cast(a.x, d));
+  return cast(call<NanSum>({.x = x, .dims = a.dims, .keepdim = a.keepdim}) / n, d);
 }
 
 Meta Prod::infer(const Args& a) {
@@ -144,11 +161,11 @@ void Prod::cpu(const Args& a, Tensor& y) {
   cpu::fold(cpu::Fold::prod, a.x, dim_set(one_dim(a.dim), a.x.rank()), summed_as(a.x, y), y);
 }
 Prod::Args Prod::grad(const Back<Prod>& b) {
-  const Tensor& x = b.a.x;
+  const Tensor x = widened(b.a.x);
   const Tensor others =
       b.a.dim ? call<ProdOthers>({.x = x, .dim = *b.a.dim})
               : reshape(call<ProdOthers>({.x = reshape(x, {-1}), .dim = {0}}), x.shape());
-  return {.x = spread(b.dy, x, one_dim(b.a.dim)) * others};
+  return {.x = spread(widened(b.dy), x, one_dim(b.a.dim)) * others};
 }
 void Prod::samples(SampleList& s) {
   add_sample<Prod>(s, {.x = grid({2, 3}, -1.3, 2.1)});
@@ -191,35 +208,66 @@ double degrees(const A& a, const Shape& x) {
   return static_cast<double>(reduced_count(x, a.dims)) - (a.unbiased ? a.correction : 0);
 }
 
-template <class A>
-void fold_about_mean(cpu::Fold what, const A& a, Tensor& y) {
-  const uint32_t dims = dim_set(a.dims, a.x.rank());
-  const DType as = cpu::compute_type(a.x.dtype());
-  const Tensor mean = Tensor::empty(y.shape(), as);
-  cpu::fold(cpu::Fold::mean, a.x, dims, as, mean,
-            static_cast<double>(reduced_count(a.x.shape(), a.dims)));
-  cpu::fold(what, a.x, dims, as, y, degrees(a, a.x.shape()), &mean);
+// What f32 is enough for: squares beyond 1e19 are infinite in it and those below 1e-19 lose their
+// digits, and the mean of numbers that differ by little is rounded by more than that.
+bool f32_is_enough(const Tensor& y, const Tensor& mean, bool is_root) {
+  const Tensor wide = cast(y, DType::f32);
+  const float *v = wide.data_as<float>(), *m = mean.data_as<float>();
+  constexpr double kLeast = 1e-30, kSpread = 0x1p-26;  // of the mean's square
+  for (int64_t i = 0; i < y.numel(); ++i) {
+    const double about = static_cast<double>(m[i]) * m[i];
+    const double spread = is_root ? static_cast<double>(v[i]) * v[i] : v[i];
+    if (!(spread >= kLeast && spread >= kSpread * about && spread <= 1e38)) return false;
+  }
+  return true;
 }
 
-// The gradient of a variance of x, given that of the result.
 template <class A>
-Tensor var_slope(const A& a, const Tensor& dy) {
-  const Tensor mean = call<Mean>({.x = a.x, .dims = a.dims, .keepdim = true});
-  return spread(dy * (2 / std::max(0.0, degrees(a, a.x.shape()))), a.x, a.dims) * (a.x - mean);
+void fold_about_mean(cpu::Fold what, const A& a, Tensor& y) {
+  const NoGrad quiet;
+  const uint32_t dims = dim_set(a.dims, a.x.rank());
+  const auto n = static_cast<double>(reduced_count(a.x.shape(), a.dims));
+  const auto fold_as = [&](DType as) {
+    Tensor mean = Tensor::empty(y.shape(), as);
+    cpu::fold(cpu::Fold::mean, a.x, dims, as, mean, n);
+    cpu::fold(what, a.x, dims, as, y, degrees(a, a.x.shape()), &mean);
+    return mean;
+  };
+  const DType as = cpu::compute_type(a.x.dtype());
+  const Tensor mean = fold_as(as);
+  if (as == DType::f32 && !f32_is_enough(y, mean, what == cpu::Fold::std)) fold_as(DType::f64);
+}
+
+// x without its mean, neither of them rounded to 16 bits.
+template <class A>
+Tensor centred(const A& a) {
+  const DType wide = cpu::compute_type(a.x.dtype());
+  return a.x - call<Mean>({.x = a.x, .dims = a.dims, .keepdim = true, .dtype = wide});
 }
 
 }  // namespace
 
 Meta Var::infer(const Args& a) { return float_meta(a.x, a.dims, a.keepdim, {}, "a variance"); }
 void Var::cpu(const Args& a, Tensor& y) { fold_about_mean(cpu::Fold::var, a, y); }
-Var::Args Var::grad(const Back<Var>& b) { return {.x = var_slope(b.a, b.dy)}; }
+Var::Args Var::grad(const Back<Var>& b) {
+  const double n = std::max(0.0, degrees(b.a, b.a.x.shape()));
+  const Tensor dx = call<Ratio>(
+      {.x = spread(b.dy, b.a.x, b.a.dims), .y = centred(b.a), .z = Tensor::number(n), .scale = 2});
+  return {.x = dx};
+}
 
 Meta Std::infer(const Args& a) {
   return float_meta(a.x, a.dims, a.keepdim, {}, "a standard deviation");
 }
 void Std::cpu(const Args& a, Tensor& y) { fold_about_mean(cpu::Fold::std, a, y); }
 Std::Args Std::grad(const Back<Std>& b) {
-  return {.x = var_slope(b.a, call<DivideOrZero>({.x = b.dy, .y = b.y * 2}))};
+  const Tensor& x = b.a.x;
+  const Tensor dx = call<Ratio>({.x = spread(b.dy, x, b.a.dims),
+                                 .y = centred(b.a),
+                                 .z = spread(b.y, x, b.a.dims),
+                                 .scale = 1 / std::max(0.0, degrees(b.a, x.shape())),
+                                 .or_zero = true});
+  return {.x = dx};
 }
 
 VarMean::Out VarMean::compose(const Args& a) {
@@ -254,14 +302,14 @@ Norm::Args Norm::grad(const Back<Norm>& b) {
   const auto power = [](const Tensor& t, double q) { return call<SignedPow>({.x = t, .p = q}); };
   if (p == 0) return {.x = spread(b.dy, x, b.a.dims) * 0};
   if (p == 1) return {.x = spread(b.dy, x, b.a.dims) * power(x, 0)};
-  if (p == 2) return {.x = x * spread(call<DivideOrZero>({.x = b.dy, .y = b.y}), x, b.a.dims)};
+  const Tensor dy = spread(b.dy, x, b.a.dims), y = spread(b.y, x, b.a.dims);
+  if (p == 2) return {.x = call<Ratio>({.x = dy, .y = x, .z = y, .or_zero = true})};
   if (std::isinf(p)) {
     const Tensor sign = power(x, 0);
     return {.x = spread(b.dy, x, b.a.dims) *
                  (sign * tie_share(x * sign, cast(b.y, x.dtype()), b.a.dims))};
   }
-  const Tensor scale = call<DivideOrZero>({.x = b.dy, .y = power(b.y, p - 1)});
-  return {.x = power(x, p - 1) * spread(scale, x, b.a.dims)};
+  return {.x = dy * power(call<DivideOrZero>({.x = x, .y = y}), p - 1)};
 }
 void Norm::samples(SampleList& s) {
   const Tensor x = grid({2, 3, 2}, -1.3, 2.1);
@@ -294,7 +342,9 @@ void SignedPow::samples(SampleList& s) {
 DivideOrZero::Args DivideOrZero::grad(const Back<DivideOrZero>& b) {
   const Tensor dx = call<DivideOrZero>({.x = b.dy, .y = b.a.y});
   Args g{.x = dx, .y = {}};
-  if (b.need(&Args::y)) g.y = -call<DivideOrZero>({.x = dx * b.a.x, .y = b.a.y});
+  if (b.need(&Args::y))
+    g.y =
+        call<Ratio>({.x = b.dy, .y = b.a.x, .z = b.a.y, .power = 2, .scale = -1, .or_zero = true});
   return g;
 }
 void DivideOrZero::samples(SampleList& s) {
@@ -308,9 +358,24 @@ void LogSumExp::cpu(const Args& a, Tensor& y) {
   cpu::fold(cpu::Fold::max, a.x, dims, as, max);
   cpu::fold(cpu::Fold::logsumexp, a.x, dims, as, y, 0, &max);
 }
+// The softmax over those dims, and not exp(x - y): of large x the result has no digit left for what
+// lies above the largest of them.
 LogSumExp::Args LogSumExp::grad(const Back<LogSumExp>& b) {
-  return {.x = spread(b.dy, b.a.x, b.a.dims) *
-               call<Exp>({.x = b.a.x - spread(b.y, b.a.x, b.a.dims)})};
+  const Tensor& x = b.a.x;
+  const uint32_t dims = dim_set(b.a.dims, x.rank());
+  Dims order, back = Dims::filled(x.rank(), 0);
+  for (const bool reduced : {false, true})
+    for (int d = 0; d < x.rank(); ++d)
+      if ((dims >> d & 1) == (reduced ? 1u : 0u)) {
+        back[d] = order.size();
+        order.push_back(d);
+      }
+  const Tensor last = permute(x, order);
+  const Shape kept = reduced_shape(x.shape(), dims, false);
+  Shape rows = kept;
+  rows.push_back(reduced_count(x.shape(), b.a.dims));
+  const Tensor share = permute(reshape(softmax(reshape(last, rows), -1), last.shape()), back);
+  return {.x = spread(b.dy, x, b.a.dims) * share};
 }
 
 // ---- truth ------------------------------------------------------------------------------------

@@ -150,11 +150,15 @@ struct ProdOthers {
     Axis dim;
   };
   static constexpr std::string_view name = "prod_others";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "For each element the product of the others along dim.";
   static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor"),
                                         field("dim", &Args::dim, "the dim").required()};
   static constexpr bool method = false;
-  static Meta infer(const Args& a) { return meta_of(a.x.shape(), a.x.dtype(), a.x); }
+  static Meta infer(const Args& a) {
+    axis(a.dim.value, a.x.rank());
+    return meta_of(a.x.shape(), a.x.dtype(), a.x);
+  }
   static void cpu(const Args& a, Tensor& y);
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -294,6 +298,7 @@ struct SignedPow : Unary<SignedPow> {
     double p = 1;
   };
   static constexpr std::string_view name = "signed_pow";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "sign(x) |x|^p, and 0 where x is 0.";
   static constexpr auto fields =
       Fields{field("x", &Args::x, "any float tensor"), field("p", &Args::p, "the power")};
@@ -308,7 +313,7 @@ struct SignedPow : Unary<SignedPow> {
     template <class A>
     RILLE_HD A slope(A x) const {
       const A y = A(p) * math::exp(A(p - 1) * math::log(math::fabs(x)));
-      return x == A(0) ? A(p == 1 ? 1 : 0) : y;
+      return x == A(0) || p == 0 ? A(p == 1 ? 1 : 0) : y;
     }
   };
   static Fn fn(const Args& a) { return {a.p}; }
@@ -318,6 +323,7 @@ struct SignedPow : Unary<SignedPow> {
 /// x / y, and 0 where y is 0: gradients of norms at the origin.
 struct DivideOrZero : Binary<DivideOrZero> {
   static constexpr std::string_view name = "divide_or_zero";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "x / y, and 0 where y is 0.";
   static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor").saved(),
                                         field("y", &Args::y, "any float tensor").saved()};
@@ -338,7 +344,6 @@ struct LogSumExp : Reduction<LogSumExp> {
       "log(sum(exp(x))) over all elements or the dims given, without overflow.";
   static constexpr std::string_view example = "rille.logsumexp(rille.tensor{{1, 2}, {3, 4}}, 2)";
   static constexpr Autocast autocast = Autocast::f32;
-  static constexpr bool saves_output = true;
   static DType dtype(const Tensor& x) { return float_type(x); }
   static uint64_t saves(const Args&, uint64_t) { return 1; }
   static void cpu(const Args& a, Tensor& y);

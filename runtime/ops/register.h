@@ -51,8 +51,8 @@ void compose_thunk(const void* args, Results& out) {
 template <class O>
 void grad_thunk(const BackFrame& f, void* grad_args) {
   using Out = OutOf<O>;
-  static const Out no_out{};
-  static const SavedOf<O> no_saved{};
+  static const Out& no_out = *new Out{};  // never destroyed, as OpInfo says
+  static const SavedOf<O>& no_saved = *new SavedOf<O>{};
   auto out_at = [](const Tensor* p) -> const Out& { return *reinterpret_cast<const Out*>(p); };
   auto& to = *static_cast<typename O::Args*>(grad_args);
   const auto& saved = f.saved ? *reinterpret_cast<const SavedOf<O>*>(f.saved) : no_saved;
@@ -87,6 +87,17 @@ template <class O>
   return out;
 }
 
+template <class O>
+[[gnu::cold]] std::span<const FieldInfo> field_infos(const auto& fields,
+                                                     const typename O::Args& probe) {
+  size_t count = 0;
+  fields.each([&](const auto&) { ++count; });
+  auto* out = new FieldInfo[count];  // never destroyed, as OpInfo says
+  size_t i = 0;
+  fields.each([&](const auto& f) { out[i++] = field_info<O>(f, probe); });
+  return {out, count};
+}
+
 }  // namespace detail
 
 template <class O>
@@ -98,13 +109,13 @@ template <class O>
   static_assert(HasMeaning<O>, "an op needs a kernel (cpu or view), or compose");
   OpInfo i;
   i.name = O::name;
-  static const std::string with_underscore = std::string(O::name) + "_";
+  static const std::string& with_underscore = *new std::string(std::string(O::name) + "_");
   i.in_place_name = with_underscore.c_str();
   if constexpr (requires { O::in_place_name; }) i.in_place_name = O::in_place_name;
   i.doc = O::doc;
   if constexpr (requires { O::example; }) i.example = O::example;
   const Args probe{};
-  O::fields.each([&](const auto& f) { i.fields.push_back(detail::field_info<O>(f, probe)); });
+  i.fields = detail::field_infos<O>(O::fields, probe);
   if constexpr (requires { O::autocast; }) i.autocast = O::autocast;
   i.results = static_cast<uint8_t>(tensor_count<OutOf<O>>);
   if constexpr (requires { O::result_names; }) i.result_names = O::result_names;
@@ -117,6 +128,7 @@ template <class O>
   if constexpr (requires { O::truth; }) i.truth = O::truth;
   if constexpr (requires { O::strided_out; }) i.strided_out = O::strided_out;
   if constexpr (requires { O::narrow; }) i.narrow = O::narrow;
+  if constexpr (requires { O::internal; }) i.internal = O::internal;
   if constexpr (requires { O::differentiable; }) i.differentiable = O::differentiable;
   if constexpr (requires { O::no_gradient; }) {
     i.no_gradient = O::no_gradient;

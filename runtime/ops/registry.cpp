@@ -39,6 +39,7 @@ std::vector<const OpInfo*> collect() {
       family_matrix,          //
       family_norm,            //
       family_order,           //
+      family_pointwise_grad,  //
       family_pool,            //
       family_quantize,        //
       family_random,          //
@@ -75,18 +76,34 @@ extern const bool ops_listed;
 const bool ops_listed = !all_ops().empty();
 
 std::span<const OpInfo* const> all_ops() {
-  static const std::vector<const OpInfo*> ops = collect();
+  static const auto& ops = *new std::vector<const OpInfo*>(collect());
+  return ops;
+}
+
+std::span<const OpInfo* const> public_ops() {
+  static const auto& ops = *new std::vector<const OpInfo*>([] {
+    std::vector<const OpInfo*> seen;
+    for (const OpInfo* op : all_ops())
+      if (!op->internal) seen.push_back(op);
+    return seen;
+  }());
   return ops;
 }
 
 const OpInfo* find_op(std::string_view name) {
-  static const auto index = [] {
-    std::unordered_map<std::string_view, const OpInfo*> m;
+  using Index = std::unordered_map<std::string_view, const OpInfo*>;
+  static const Index& index = *new Index([] {
+    Index m;
     for (const OpInfo* op : all_ops()) m.emplace(op->name, op);
     return m;
-  }();
+  }());
   const auto it = index.find(name);
   return it == index.end() ? nullptr : it->second;
+}
+
+const OpInfo* find_public_op(std::string_view name) {
+  const OpInfo* op = find_op(name);
+  return op && !op->internal ? op : nullptr;
 }
 
 }  // namespace rille

@@ -4,8 +4,10 @@
 
 #include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/resample.h"
 #include "ops/cast.h"
+#include "ops/checks.h"
 #include "ops/families.h"
 #include "ops/index.h"
 #include "ops/pointwise.h"
@@ -45,8 +47,8 @@ struct Table {
   // Exact in integers where the sizes say it all, as their quotient is no binary fraction.
   int64_t nearest(int64_t p) const {
     if (filter == Filter::nearest)
-      return exact ? p * in / out : static_cast<int64_t>(static_cast<double>(p) * step);
-    return exact ? (2 * p + 1) * in / (2 * out)
+      return exact ? share(p, in, out) : static_cast<int64_t>(static_cast<double>(p) * step);
+    return exact ? share(Checked(p) * 2 + 1, in, Checked(out) * 2)
                  : static_cast<int64_t>((static_cast<double>(p) + 0.5) * step);
   }
 
@@ -113,16 +115,9 @@ Meta meta_along(const Tensor& t, const Axis& dim, int64_t size) {
   return meta_of(s, t.dtype(), t);
 }
 
-// Sizes of the dims before and after one.
+// Elements in the dims before and after one.
 std::pair<int64_t, int64_t> around(const Shape& s, int dim) {
-  int64_t outer = 1, inner = 1;
-  for (int d = 0; d < dim; ++d) outer *= s[d];
-  for (int d = dim + 1; d < s.size(); ++d) inner *= s[d];
-  return {outer, inner};
-}
-
-Tensor widened(const Tensor& t) {
-  return contiguous(t.dtype() == DType::f64 ? t : cast(t, DType::f32));
+  return {numel_of_dims(s, 0, dim), numel_of_dims(s, dim + 1)};
 }
 
 // A tensor to compute into; `give` puts it where it belongs.
@@ -132,6 +127,19 @@ Tensor wide_result(const Tensor& y) {
 }
 void give(const Tensor& from, const Tensor& y) {
   if (!from.is(y)) copy_(y, from);
+}
+
+// What a table of weights relies on.
+template <class A>
+void check_filter(const A& a, const Tensor& t, int64_t in, int64_t out) {
+  if (t.rank() == 0) throw shape_error("needs a dim, got one number");
+  if (in < 1) throw shape_error("dim {} is empty", axis(a.dim.value, t.rank()) + 1);
+  must_be_within(in, 1, kFar, "in");
+  must_be_within(out, 0, kFar, "size");
+  if (!(a.scale >= 0 && std::isfinite(a.scale)))
+    throw arg_error("'scale' must be a positive number, got {}", a.scale);
+  if (a.scale > 0 && static_cast<double>(out) / a.scale > 0x1p60)
+    throw arg_error("'scale' is too small: {}", a.scale);
 }
 
 template <class To, class From>
@@ -144,13 +152,16 @@ To same_filter(const From& a) {
 
 }  // namespace
 
-Meta Resample::infer(const Args& a) { return meta_along(a.x, a.dim, a.size); }
+Meta Resample::infer(const Args& a) {
+  check_filter(a, a.x, a.x.rank() > 0 ? a.x.size(a.dim.value) : 0, a.size);
+  return meta_along(a.x, a.dim, a.size);
+}
 void Resample::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
   if (y.numel() == 0) return;
   const int dim = axis(a.dim.value, y.rank());
   const auto [outer, inner] = around(y.shape(), dim);
-  const Tensor x = widened(a.x), z = wide_result(y);
+  const Tensor x = contiguous(widened(a.x)), z = wide_result(y);
   cpu::resample(x.dtype(), table(a, x.size(dim), a.size), outer, x.size(dim), inner, x.data(),
                 z.data());
   give(z, y);
@@ -169,13 +180,16 @@ void Resample::samples(SampleList& s) {
                            .antialias = true});
 }
 
-Meta ResampleGrad::infer(const Args& a) { return meta_along(a.dy, a.dim, a.in); }
+Meta ResampleGrad::infer(const Args& a) {
+  check_filter(a, a.dy, a.in, a.dy.rank() > 0 ? a.dy.size(a.dim.value) : 0);
+  return meta_along(a.dy, a.dim, a.in);
+}
 void ResampleGrad::cpu(const Args& a, Tensor& dx) {
   const NoGrad quiet;
   if (dx.numel() == 0) return;
   const int dim = axis(a.dim.value, dx.rank());
   const auto [outer, inner] = around(dx.shape(), dim);
-  const Tensor dy = widened(a.dy), z = wide_result(dx);
+  const Tensor dy = contiguous(widened(a.dy)), z = wide_result(dx);
   cpu::resample_backward(dy.dtype(), table(a, a.in, dy.size(dim)), outer, a.in, inner, dy.data(),
                          z.data());
   give(z, dx);
@@ -212,7 +226,7 @@ Resizing resizing(const Interpolate::Args& a, int dims) {
   for (int d = 0; d < dims; ++d) {
     const double factor = sized ? 0 : a.scale_factor[n == 1 ? 0 : static_cast<size_t>(d)];
     const double in = static_cast<double>(a.x.size(d + 2));
-    r.size.push_back(sized ? a.size[d] : static_cast<int64_t>(std::floor(in * factor)));
+    r.size.push_back(sized ? a.size[d] : whole_size(std::floor(in * factor)));
     r.scale.push_back(a.recompute_scale_factor ? 0 : factor);
     if (r.size[d] < 1 || in == 0)
       throw shape_error("dim {} would go from {} to {}", d + 3, a.x.size(d + 2), r.size[d]).of("x");
@@ -254,12 +268,11 @@ Tensor area(const Tensor& x, const Dims& size) {
 
 // Nearest elements of integers and booleans are picked by their ids.
 Tensor picked(Tensor x, const Resample::Args& a, int dim) {
-  const cpu::Taps taps = table(a, x.size(dim), a.size);
+  if (x.is_meta()) return index_select(x, dim, Tensor::empty({a.size}, DType::i64, x.device()));
   const Tensor ids = Tensor::empty({a.size}, DType::i64);
+  const cpu::Taps taps = table(a, x.size(dim), a.size);
   std::copy(taps.at.begin(), taps.at.end(), ids.data_as<int64_t>());
-  return index_select(
-      x, dim,
-      x.is_meta() ? Tensor::empty({a.size}, DType::i64, x.device()) : to_device(ids, x.device()));
+  return index_select(x, dim, to_device(ids, x.device()));
 }
 
 }  // namespace

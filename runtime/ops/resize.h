@@ -17,6 +17,7 @@ struct Resample {
     bool align_corners = false, antialias = false;
   };
   static constexpr std::string_view name = "resample";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "x resized along one dim.";
   static constexpr auto fields =
       Fields{field("x", &Args::x, "any float tensor"),
@@ -47,6 +48,7 @@ struct ResampleGrad {
     bool align_corners = false, antialias = false;
   };
   static constexpr std::string_view name = "resample_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The transpose of resample, for an input of that size.";
   static constexpr auto fields =
       Fields{field("dy", &Args::dy, "any float tensor"),

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/rotary.h"
 #include "ops/cast.h"
 #include "ops/create.h"
@@ -79,7 +80,7 @@ void RotaryEmbedding::cpu(const Args& a, Tensor& y) {
   const Tensor cos = contiguous(cast(call<Cos>({.x = turn}), wide)),
                sin = contiguous(cast(call<Sin>({.x = turn}), wide)), x = contiguous(a.x);
   const int64_t rows = x.numel() / width;
-  cpu::rotary(x.dtype(), {rows, width, 2 * half, alike ? x.size(-2) : rows, a.interleaved},
+  cpu::rotary(x.dtype(), {rows, width, Checked(half) * 2, alike ? x.size(-2) : rows, a.interleaved},
               x.data(), cos.data(), sin.data(), y.data());
 }
 Tensor RotaryEmbedding::compose(const Args& a) {

@@ -1,6 +1,7 @@
 // Signs, whole numbers and other functions that are pieces of lines. Integers stay integers.
 #pragma once
 #include "ops/pointwise.h"
+#include "ops/wrap.h"
 
 namespace rille {
 
@@ -15,7 +16,7 @@ struct Abs : Unary<Abs> {
     RILLE_HD A value(A x) const {
       return math::fabs(x);
     }
-    RILLE_HD int64_t value(int64_t x) const { return x < 0 ? -x : x; }
+    RILLE_HD int64_t value(int64_t x) const { return x < 0 ? wrap_sub(int64_t{0}, x) : x; }
     template <class A>
     RILLE_HD A slope(A x) const {
       return A(x > A(0)) - A(x < A(0));
@@ -106,8 +107,12 @@ struct Round : Unary<Round> {
     template <class A>
     RILLE_HD A value(A x) const {
       if (scale == 1) return math::rint(x);
-      return scale > 1 ? math::rint(x * A(scale)) / A(scale)
-                       : math::rint(x / A(1 / scale)) * A(1 / scale);
+      // In double: the product of a float might be rounded onto a half, or be infinite. Doubles
+      // from 2^53 on have no decimals to lose.
+      const double wide = x;
+      if (scale > 1 && !(math::fabs(wide) < 0x1p53)) return x;
+      return static_cast<A>(scale > 1 ? math::rint(wide * scale) / scale
+                                      : math::rint(wide / (1 / scale)) * (1 / scale));
     }
     RILLE_HD int64_t value(int64_t x) const { return x; }
   };

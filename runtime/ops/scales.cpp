@@ -1,6 +1,7 @@
 #include "ops/scales.h"
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "ops/cast.h"
 #include "ops/shape.h"
 #include "ops/slice.h"
@@ -8,8 +9,6 @@
 
 namespace rille {
 namespace {
-
-int64_t blocks_in(int64_t n, int64_t block) { return (n + block - 1) / block; }
 
 // The size of blocks that a scale's dtype stands for; 0 where it stands for any.
 int64_t fixed_block(DType d) {
@@ -45,13 +44,13 @@ bool scale_fits(const Tensor& scale, const Shape& lead, int64_t n) {
   if (scale.rank() != lead.size() + 1) return false;
   const int64_t block = fixed_block(scale.dtype()), given = scale.shape().back();
   if (scale.shape() != with(lead, given)) return false;
-  return block ? given == blocks_in(n, block) : given > 0 && n % given == 0;
+  return block ? given == pieces(n, block) : given > 0 && n % given == 0;
 }
 
 std::string fitting_scales(const Shape& lead, int64_t n) {
   return fmt::format("a scale is one number, {} for rows, {} in f8_e8m0 or {} in f8_e4m3",
-                     to_string(with(lead, 1)), to_string(with(lead, blocks_in(n, kMxBlock))),
-                     to_string(with(lead, blocks_in(n, kNvBlock))));
+                     to_string(with(lead, 1)), to_string(with(lead, pieces(n, kMxBlock))),
+                     to_string(with(lead, pieces(n, kNvBlock))));
 }
 
 int64_t scale_block(const Tensor& scale, int64_t n) {

@@ -1,8 +1,10 @@
 #include "ops/scan.h"
 
+#include "core/budget.h"
 #include "core/fail.h"
 #include "cpu/scan.h"
 #include "ops/cast.h"
+#include "ops/checks.h"
 #include "ops/compare.h"
 #include "ops/families.h"
 #include "ops/math.h"
@@ -81,6 +83,12 @@ void Cumprod::samples(SampleList& s) {
   add_sample<Cumprod>(s, {.x = Tensor::of(with_zeros, {2, 4}, DType::f64), .dim = {1}});
 }
 
+Meta CumprodGrad::infer(const Args& a) {
+  axis(a.dim.value, a.x.rank());
+  must_be_float(a.dy, "dy");
+  must_have_shape(a.dy, a.x.shape(), "dy");
+  return meta_of(a.x.shape(), a.dy.dtype(), a.x);
+}
 void CumprodGrad::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
   cpu::scan_prod_grad(contiguous(a.x), contiguous(a.dy), axis(a.dim.value, a.x.rank()), y);
@@ -101,29 +109,30 @@ void LogCumsumExp::cpu(const Args& a, Tensor& y) {
   run(cpu::Scan::logsumexp, a.x, a.dim, false, y);
 }
 LogCumsumExp::Args LogCumsumExp::grad(const Back<LogCumsumExp>& b) {
-  return {.x = call<LogCumsumExpGrad>({.x = b.a.x, .y = b.y, .dy = b.dy, .dim = b.a.dim})};
+  return {.x = call<LogCumsumExpGrad>({.x = b.a.x, .dy = b.dy, .dim = b.a.dim})};
 }
 void LogCumsumExp::samples(SampleList& s) { scan_samples<LogCumsumExp>(s); }
 
+Meta LogCumsumExpGrad::infer(const Args& a) {
+  axis(a.dim.value, a.x.rank());
+  must_be_float(a.dy, "dy");
+  must_have_shape(a.dy, a.x.shape(), "dy");
+  return meta_of(a.x.shape(), a.dy.dtype(), a.x);
+}
 void LogCumsumExpGrad::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
-  cpu::scan_logsumexp_grad(contiguous(a.x), contiguous(a.y), contiguous(a.dy),
-                           axis(a.dim.value, a.x.rank()), y);
+  cpu::scan_logsumexp_grad(contiguous(a.x), contiguous(a.dy), axis(a.dim.value, a.x.rank()), y);
 }
 Tensor LogCumsumExpGrad::compose(const Args& a) {
   const Pairs p(a.x, a.dim);
-  const Tensor log_ratio = p.mask(p.along_rows(a.x) - p.along_columns(a.y), before, -HUGE_VAL);
+  const Tensor y = call<LogCumsumExp>({.x = a.x, .dim = a.dim});
+  const Tensor log_ratio = p.mask(p.along_rows(a.x) - p.along_columns(y), before, -HUGE_VAL);
   return p.sum(call<Exp>({.x = log_ratio}) * p.along_columns(a.dy));
 }
 void LogCumsumExpGrad::samples(SampleList& s) {
-  const NoGrad quiet;
-  for (const Axis dim : {Axis{0}, Axis{1}}) {
-    const Tensor x = grid({3, 2}, -1.3, 2.1);
-    const Tensor y = Tensor::empty({3, 2}, DType::f64);
-    Tensor to = y;
-    cpu::scan(cpu::Scan::logsumexp, x, static_cast<int>(dim.value), false, to);
-    add_sample<LogCumsumExpGrad>(s, {.x = x, .y = y, .dy = grid({3, 2}, -1, 1), .dim = dim});
-  }
+  for (const Axis dim : {Axis{0}, Axis{1}})
+    add_sample<LogCumsumExpGrad>(
+        s, {.x = grid({3, 2}, -1.3, 2.1), .dy = grid({3, 2}, -1, 1), .dim = dim});
 }
 
 template <class O>
@@ -157,7 +166,7 @@ struct Neighbours {
 template <class A>
 Tensor trapezoids(const A& a) {
   if (a.y.rank() == 0) throw shape_error("samples need at least one dim").of("y");
-  const Neighbours y(a.y, a.dim.value);
+  const Neighbours y(widened(a.y), a.dim.value);
   if (!a.x) return (y.left + y.right) * (a.dx / 2);
   const bool line = a.x->rank() == 1;
   if (line ? a.x->size(0) != a.y.size(a.dim.value)
@@ -165,7 +174,7 @@ Tensor trapezoids(const A& a) {
     throw shape_error("{} places for samples of shape {}", to_string(a.x->shape()),
                       to_string(a.y.shape()))
         .of("x");
-  const Neighbours x(*a.x, line ? 0 : a.dim.value);
+  const Neighbours x(widened(*a.x), line ? 0 : a.dim.value);
   Tensor widths = x.right - x.left;
   if (line) {
     Shape s = Shape::filled(a.y.rank(), 1);
@@ -173,6 +182,13 @@ Tensor trapezoids(const A& a) {
     widths = reshape(widths, s);
   }
   return (y.left + y.right) * widths * 0.5;
+}
+
+// The result in the dtype of the arguments: areas are summed up in f32 where they have 16 bits.
+template <class A>
+Tensor as_samples(const A& a, const Tensor& y) {
+  const DType d = a.x ? promote(a.y.dtype(), a.x->dtype()) : a.y.dtype();
+  return is_float(d) ? cast(y, d) : y;
 }
 
 }  // namespace
@@ -186,7 +202,10 @@ Tensor Diff::compose(const Args& a) {
   parts.push_back(a.x);
   if (a.append) parts.push_back(*a.append);
   Tensor x = parts.size() > 1 ? cat(parts, a.dim.value) : a.x;
-  for (int64_t i = 0; i < a.n; ++i) {
+  // Nothing is left to take after as many times as there are elements.
+  const int64_t n = std::min(a.n, std::max<int64_t>(x.size(a.dim.value), 1));
+  for (int64_t i = 0; i < n; ++i) {
+    end_if_over();
     const Neighbours of(x, a.dim.value);
     x = x.dtype() == DType::boolean ? call<Ne>({.x = of.right, .y = of.left}) : of.right - of.left;
   }
@@ -208,10 +227,10 @@ void Integral<O>::samples(SampleList& s) {
 }
 Tensor Trapezoid::compose(const Args& a) {
   const Tensor areas = trapezoids(a);
-  return call<Sum>({.x = areas, .dims = {a.dim.value}});
+  return as_samples(a, call<Sum>({.x = areas, .dims = {a.dim.value}}));
 }
 Tensor CumulativeTrapezoid::compose(const Args& a) {
-  return call<Cumsum>({.x = trapezoids(a), .dim = a.dim});
+  return as_samples(a, call<Cumsum>({.x = trapezoids(a), .dim = a.dim}));
 }
 
 OpFamily family_scan() {

@@ -52,12 +52,13 @@ struct CumprodGrad {
     Axis dim;
   };
   static constexpr std::string_view name = "cumprod_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The gradient of cumprod.";
   static constexpr auto fields =
       Fields{field("x", &Args::x, "the argument"), field("dy", &Args::dy, "gradient of the result"),
              field("dim", &Args::dim, "the dim").required()};
   static constexpr bool method = false;
-  static Meta infer(const Args& a) { return meta_of(a.x.shape(), a.dy.dtype(), a.x); }
+  static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);
@@ -73,26 +74,26 @@ struct LogCumsumExp {
   static constexpr std::string_view example = "rille.logcumsumexp(rille.tensor{1, 2, 3}, 1)";
   static constexpr auto fields = Fields{field("x", &Args::x, "any float tensor").saved(),
                                         field("dim", &Args::dim, "the dim").required()};
-  static constexpr bool saves_output = true;
   static Meta infer(const Args& a) { return meta_of(a.x.shape(), float_type(a.x), a.x); }
   static void cpu(const Args& a, Tensor& y);
   static Args grad(const Back<LogCumsumExp>& b);
   static void samples(SampleList& s);
 };
 
-/// dx[i] = sum over j >= i of dy[j] exp(x[i] - y[j]).
+/// dx[i] = sum over j >= i of dy[j] exp(x[i] - y[j]), y being logcumsumexp(x).
 struct LogCumsumExpGrad {
   struct Args {
-    Tensor x, y, dy;
+    Tensor x, dy;
     Axis dim;
   };
   static constexpr std::string_view name = "logcumsumexp_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The gradient of logcumsumexp.";
-  static constexpr auto fields = Fields{
-      field("x", &Args::x, "the argument"), field("y", &Args::y, "the result"),
-      field("dy", &Args::dy, "its gradient"), field("dim", &Args::dim, "the dim").required()};
+  static constexpr auto fields = Fields{field("x", &Args::x, "the argument"),
+                                        field("dy", &Args::dy, "the gradient of the result"),
+                                        field("dim", &Args::dim, "the dim").required()};
   static constexpr bool method = false;
-  static Meta infer(const Args& a) { return meta_of(a.x.shape(), a.dy.dtype(), a.x); }
+  static Meta infer(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);

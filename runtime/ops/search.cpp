@@ -4,6 +4,7 @@
 
 #include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/search.h"
 #include "ops/cast.h"
 #include "ops/create.h"
@@ -16,7 +17,7 @@
 namespace rille {
 namespace {
 
-Tensor of_integers(const std::vector<int64_t>& v) {
+Tensor of_integers(const CountedVector<int64_t>& v) {
   Tensor t = Tensor::empty({static_cast<int64_t>(v.size())}, DType::i64);
   polled(t.numel(), [&](int64_t begin, int64_t end) {
     std::copy(v.data() + begin, v.data() + end, t.data_as<int64_t>() + begin);
@@ -99,7 +100,7 @@ void Bincount::cpu(const Args& a, Tensor& y) {
     const int64_t v = load_integer(
         x.dtype(), static_cast<char*>(x.data()) + i * static_cast<int64_t>(size_of(x.dtype())));
     if (v < 0) throw arg_error("'x' must not hold negative numbers, got {}", v).of("x");
-    n = std::max(n, v + 1);
+    n = std::max<int64_t>(n, Checked(v) + 1);
   }
   Tensor counts = full({n}, 0, a.weights ? DType::f64 : DType::i64);
   const Tensor weights = a.weights ? contiguous(*a.weights) : Tensor();
@@ -137,9 +138,9 @@ void Histc::cpu(const Args& a, Tensor& y) {
     low -= 1;
     high += 1;
   }
-  std::vector<double> counts(static_cast<size_t>(a.bins), 0.0);
-  cpu::histogram(x, a.bins, low, high, counts.data());
-  copy_(y, Tensor::of(counts, {a.bins}, DType::f64));
+  const Tensor counts = full({a.bins}, 0, DType::f64);
+  cpu::histogram(x, a.bins, low, high, counts.data_as<double>());
+  copy_(y, counts);
 }
 void Histc::samples(SampleList& s) {
   add_sample<Histc>(s, {.x = grid({3, 4}, -1, 1), .bins = 5});

@@ -16,6 +16,7 @@ struct UniqueParts {
     Tensor values, inverse, counts;
   };
   static constexpr std::string_view name = "unique_parts";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc =
       "The different elements, for each of x which it is, and how often each occurs.";
   static constexpr std::string_view no_gradient = "the number of different values changes in jumps";

@@ -7,6 +7,7 @@
 #include "ops/compare.h"
 #include "ops/convert.h"
 #include "ops/families.h"
+#include "ops/pointwise_grad.h"
 #include "ops/pointwise_kernels.h"
 
 namespace rille {
@@ -19,10 +20,12 @@ struct Choose {
   }
 };
 
+// nan of a limit comes through, too.
 struct Between {
   template <class A>
   A operator()(A x, A lo, A hi) const {
-    return at_most(at_least(x, lo), hi);
+    const A raised = lo > x || lo != lo ? lo : x;
+    return hi < raised || hi != hi ? hi : raised;
   }
 };
 
@@ -45,8 +48,6 @@ void check_bool(const Tensor& t, const char* what) {
         .of(what)
         .hint("compare first, as in x:gt(0)");
 }
-
-Tensor either(const Tensor& a, const Tensor& b) { return call<LogicalOr>({a, b}); }
 
 }  // namespace
 
@@ -138,25 +139,25 @@ void Clamp::cpu(const Args& a, Tensor& y) {
   map(Between{}, y.dtype(), y, a.x, limit(a.min, integers, false), limit(a.max, integers, true));
 }
 Clamp::Args Clamp::grad(const Back<Clamp>& b) {
+  using Share = ClampShare;
   const bool low = has(b.a.min), high = has(b.a.max);
+  const bool numbers = (!low || b.a.min->is_number()) && (!high || b.a.max->is_number());
   Args g{};
-  Tensor outside;
-  if (low) outside = call<Lt>({b.a.x, *b.a.min});
-  if (high) {
-    const Tensor above = call<Gt>({b.a.x, *b.a.max});
-    outside = outside ? either(outside, above) : above;
+  if (!numbers && low != high) {  // as maximum and minimum
+    const Tensor& bound = low ? *b.a.min : *b.a.max;
+    const auto of = low ? ExtremeShare::Of::max : ExtremeShare::Of::min;
+    if (b.need(&Args::x)) g.x = call<ExtremeShare>({b.a.x, bound, b.dy, of});
+    if (b.need(low ? &Args::min : &Args::max))
+      (low ? g.min : g.max) = call<ExtremeShare>({b.a.x, bound, b.dy, of, true});
+    return g;
   }
-  if (b.need(&Args::x)) g.x = masked_fill(b.dy, outside, 0);
-  if (b.need(&Args::min)) {
-    Tensor binds = call<Lt>({b.a.x, *b.a.min});
-    if (high) binds = call<LogicalAnd>({binds, call<Lt>({*b.a.min, *b.a.max})});
-    g.min = where(binds, b.dy, Tensor::number(0.0));
-  }
-  if (b.need(&Args::max)) {
-    Tensor binds = call<Gt>({b.a.x, *b.a.max});
-    if (low) binds = either(binds, call<Gt>({*b.a.min, *b.a.max}));
-    g.max = where(binds, b.dy, Tensor::number(0.0));
-  }
+  const Tensor from = limit(b.a.min, false, false), to = limit(b.a.max, false, true);
+  const auto share = [&](Share::Part part) {
+    return call<Share>({b.a.x, from, to, b.dy, part, numbers});
+  };
+  if (b.need(&Args::x)) g.x = share(Share::Part::x);
+  if (b.need(&Args::min)) g.min = share(Share::Part::low);
+  if (b.need(&Args::max)) g.max = share(Share::Part::high);
   return g;
 }
 void Clamp::samples(SampleList& s) {
@@ -186,38 +187,20 @@ void ClampMax::samples(SampleList& s) {
 
 namespace {
 
-// The part of dy for the one that is not `beaten`: half where both are equal.
-Tensor share(const Tensor& dy, const Tensor& equal, const Tensor& beaten) {
-  return masked_fill(where(equal, dy * 0.5, dy), beaten, 0);
-}
-
-// The NaN-avoiding forms give all of dy to x where `x_wins` or y is nan, else to y.
-template <class Args>
-Args split(const Tensor& dy, const Tensor& x_wins, const Tensor& y) {
-  const Tensor to_x = either(x_wins, call<Ne>({y, y}));
-  return {where(to_x, dy, Tensor::number(0.0)), masked_fill(dy, to_x, 0)};
+template <class O>
+typename O::Args shares(const Back<O>& b, ExtremeShare::Of of) {
+  typename O::Args g{};
+  if (b.need(&O::Args::x)) g.x = call<ExtremeShare>({b.a.x, b.a.y, b.dy, of});
+  if (b.need(&O::Args::y)) g.y = call<ExtremeShare>({b.a.x, b.a.y, b.dy, of, true});
+  return g;
 }
 
 }  // namespace
 
-Maximum::Args Maximum::grad(const Back<Maximum>& b) {
-  const auto& [x, y] = b.a;
-  const Tensor equal = call<Eq>({x, y});
-  return {b.need(&Args::x) ? share(b.dy, equal, call<Lt>({x, y})) : Tensor(),
-          b.need(&Args::y) ? share(b.dy, equal, call<Gt>({x, y})) : Tensor()};
-}
-Minimum::Args Minimum::grad(const Back<Minimum>& b) {
-  const auto& [x, y] = b.a;
-  const Tensor equal = call<Eq>({x, y});
-  return {b.need(&Args::x) ? share(b.dy, equal, call<Gt>({x, y})) : Tensor(),
-          b.need(&Args::y) ? share(b.dy, equal, call<Lt>({x, y})) : Tensor()};
-}
-FMax::Args FMax::grad(const Back<FMax>& b) {
-  return split<Args>(b.dy, call<Ge>({b.a.x, b.a.y}), b.a.y);
-}
-FMin::Args FMin::grad(const Back<FMin>& b) {
-  return split<Args>(b.dy, call<Le>({b.a.x, b.a.y}), b.a.y);
-}
+Maximum::Args Maximum::grad(const Back<Maximum>& b) { return shares(b, ExtremeShare::Of::max); }
+Minimum::Args Minimum::grad(const Back<Minimum>& b) { return shares(b, ExtremeShare::Of::min); }
+FMax::Args FMax::grad(const Back<FMax>& b) { return shares(b, ExtremeShare::Of::fmax); }
+FMin::Args FMin::grad(const Back<FMin>& b) { return shares(b, ExtremeShare::Of::fmin); }
 void Maximum::samples(SampleList& s) { binary_samples<Maximum>(s, -2, 2); }
 void Minimum::samples(SampleList& s) { binary_samples<Minimum>(s, -2, 2); }
 void FMax::samples(SampleList& s) { binary_samples<FMax>(s, -2, 2); }

@@ -1,6 +1,6 @@
 // Choosing between values: the larger, the smaller, one or the other by a condition. Gradients
-// follow PyTorch: equal arguments of maximum and minimum share theirs, clamp passes it at the
-// bounds.
+// follow PyTorch: equal arguments of maximum and minimum share theirs, and so do x and a tensor
+// that limits it; at a number as a limit x has none.
 #pragma once
 #include "ops/pointwise.h"
 

@@ -2,6 +2,7 @@
 
 #include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/movement.h"
 #include "ops/arrange.h"
 #include "ops/cast.h"
@@ -50,7 +51,7 @@ Meta Cat::infer(const Args& a) {
     if (!fits)
       throw shape_error("shapes must agree but for dim {}, tensor {} has {}, others {}", dim + 1,
                         i + 1, to_string(t.shape()), to_string(model.shape()));
-    shape[dim] += t.shape()[dim];
+    shape[dim] = Checked(shape[dim]) + t.shape()[dim];
   }
   return meta_of(shape, dtype, model);
 }
@@ -60,7 +61,7 @@ void Cat::cpu(const Args& a, Tensor& y) {
   int64_t at = 0;
   for (const Tensor& t : a.tensors) {
     if (is_nothing(t) && y.rank() != 1) continue;
-    const Tensor to = y.alias(t.shape(), y.strides(), y.offset() + at * y.strides()[dim]);
+    const Tensor to = y.alias(t.shape(), y.strides(), Checked(at) * y.strides()[dim] + y.offset());
     cpu::copy_strided(to, cast(t, y.dtype()));
     at += t.shape()[dim];
   }
@@ -159,7 +160,7 @@ void AtLeast3d::samples(SampleList& s) {
 
 Tensor BlockDiag::compose(const Args& a) {
   std::vector<Tensor> blocks = each_at_least<AtLeast2d>(a.tensors);
-  int64_t cols = 0, before = 0;
+  Checked cols(0), before(0);
   for (const Tensor& t : blocks) {
     if (t.rank() != 2)
       throw shape_error("blocks have at most two dims, got shape {}", to_string(t.shape()));
@@ -188,7 +189,7 @@ Tensor tile(const Tensor& x, const Dims& times) {
     }
     split.push_back(x.shape()[d]);
     wide.push_back(x.shape()[d]);
-    joined.push_back(x.shape()[d] * times[d]);
+    joined.push_back(Checked(x.shape()[d]) * times[d]);
   }
   if (split == x.shape()) return clone(x);
   return reshape(expand(reshape(x, split), wide), joined);
@@ -222,22 +223,21 @@ Tensor interleaved_ids(const Tensor& counts, int64_t n) {
   if (counts.rank() > 1 || (counts.numel() != n && counts.numel() != 1))
     throw shape_error("needs one count or {}, got shape {}", n, to_string(counts.shape()))
         .of("repeats");
-  std::vector<int64_t> each;
-  each.reserve(static_cast<size_t>(n));
+  const Tensor each = contiguous(expand(cast(reshape(counts, {-1}), DType::i64), {n}));
+  const int64_t* count = each.data_as<int64_t>();
   int64_t total = 0;
   Poll poll;
   for (int64_t i = 0; i < n; ++i, poll(1)) {
-    const int64_t c = static_cast<int64_t>(counts.at(counts.numel() == 1 ? 0 : i));
+    const int64_t c = count[i];
     if (c < 0) throw arg_error("counts must not be negative, got {} at position {}", c, i + 1);
     if (c > kMaxBytes - total)
       throw shape_error("the counts add up to more than a tensor can hold, {}", kMaxBytes);
-    each.push_back(c);
     total += c;
   }
   const Tensor ids = Tensor::empty({total}, DType::i64);
   int64_t* p = ids.data_as<int64_t>();
   for (int64_t i = 0; i < n; ++i, poll(1)) {
-    const int64_t c = each[static_cast<size_t>(i)];
+    const int64_t c = count[i];
     polled(c, [&](int64_t begin, int64_t end) {
       std::fill(p + begin, p + end, i);
       poll(end - begin);
@@ -328,39 +328,41 @@ void CartesianProd::samples(SampleList& s) {
   add_sample<CartesianProd>(s, {.tensors = {grid({2}, -1, 1), grid({3}, 2, 3)}});
 }
 
+namespace {
+
+// n over k. Throws E_SHAPE where it does not fit 64 bits.
+int64_t choices(int64_t n, int64_t k) {
+  if (k > n) return 0;
+  k = std::min(k, n - k);
+  int64_t c = 1;  // it at least doubles each time
+  for (int64_t i = 1; i <= k; ++i) c = share(c, n - k + i, i);
+  return c;
+}
+
+}  // namespace
+
 Tensor Combinations::compose(const Args& a) {
   if (a.x.rank() != 1)
     throw shape_error("needs a vector, got shape {}", to_string(a.x.shape())).of("x");
   if (a.r < 0) throw arg_error("r must not be negative, got {}", a.r);
-  const int64_t n = a.x.numel(), spread = a.with_replacement ? 0 : 1;
-  std::vector<int64_t> rows, row;
+  const int64_t n = a.x.numel(), r = a.r, spread = a.with_replacement ? 0 : 1;
+  const bool any = r > 0 && n > 0;
+  const int64_t rows = any ? choices(a.with_replacement ? Checked(n) + (r - 1) : Checked(n), r) : 0;
+  const Tensor ids = Tensor::empty({rows, r}, DType::i64);
   // Odometer over rising (or not falling) ids; what is below the last place is refilled from it.
-  const auto fill_from = [&](int64_t first) {
-    while (static_cast<int64_t>(row.size()) < a.r) {
-      row.push_back(first);
-      first += spread;
+  int64_t* row = ids.data_as<int64_t>();
+  Poll poll;
+  for (int64_t i = 0; i < rows; ++i, row += r, poll(r)) {
+    int64_t place = 0;
+    if (i > 0) {
+      std::copy_n(row - r, r, row);
+      place = r - 1;
+      while (row[place] == n - 1 - (a.with_replacement ? 0 : r - 1 - place)) --place;
+      ++row[place++];
     }
-  };
-  const auto top = [&](int64_t place) { return n - 1 - spread * (a.r - 1 - place); };
-  if (a.r > 0 && n > 0) fill_from(0);
-  bool more = a.r > 0 && n > 0 && row.back() < n;
-  while (more) {
-    rows.insert(rows.end(), row.begin(), row.end());
-    int64_t place = a.r - 1;
-    while (place >= 0 && row[static_cast<size_t>(place)] >= top(place)) --place;
-    more = place >= 0;
-    if (!more) break;
-    const int64_t next = row[static_cast<size_t>(place)] + 1;
-    row.resize(static_cast<size_t>(place));
-    row.push_back(next);
-    fill_from(next + spread);
+    for (; place < r; ++place) row[place] = place == 0 ? 0 : row[place - 1] + spread;
   }
-  const int64_t count = static_cast<int64_t>(rows.size());
-  const Tensor ids = Tensor::empty({count}, DType::i64);
-  std::copy(rows.begin(), rows.end(), ids.data_as<int64_t>());
-  const int64_t width = a.r;
-  return reshape(index_select(a.x, 0, to_device(ids, a.x.device())),
-                 {width > 0 ? count / width : 0, width});
+  return reshape(index_select(a.x, 0, to_device(reshape(ids, {-1}), a.x.device())), {rows, r});
 }
 void Combinations::samples(SampleList& s) {
   add_sample<Combinations>(s, {.x = grid({4}, -1, 1)});

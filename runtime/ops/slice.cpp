@@ -2,7 +2,9 @@
 
 #include <numeric>
 
+#include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "ops/families.h"
 #include "ops/register.h"
 #include "ops/shape.h"
@@ -18,12 +20,14 @@ int real_axis(int64_t dim, const Tensor& x) {
 }
 
 // A position in the script's terms.
-int64_t shown(int64_t position) { return position >= 0 ? position + 1 : position; }
+int64_t shown(int64_t position) {
+  return position >= 0 && position < INT64_MAX ? position + 1 : position;
+}
 
 View part(const Tensor& x, int dim, int64_t start, int64_t length, int64_t step = 1) {
-  View v{x.shape(), x.strides(), x.offset() + start * x.strides()[dim]};
+  View v{x.shape(), x.strides(), Checked(start) * x.strides()[dim] + x.offset()};
   v.shape[dim] = length;
-  v.strides[dim] *= step;
+  v.strides[dim] = Checked(step) * v.strides[dim];
   return v;
 }
 
@@ -31,7 +35,7 @@ View part(const Tensor& x, int dim, int64_t start, int64_t length, int64_t step 
 
 View Narrow::view(const Args& a) {
   const int dim = real_axis(a.dim.value, a.x);
-  const int64_t n = a.x.shape()[dim], start = a.start.value < 0 ? a.start.value + n : a.start.value;
+  const int64_t n = a.x.shape()[dim], start = from_front(a.start.value, n);
   if (a.length < 0) throw arg_error("length must not be negative, got {}", a.length);
   if (start < 0 || start > n || a.length > n - start)
     throw index_error("{} from position {} on do not fit dim {} of size {}", a.length,
@@ -48,7 +52,7 @@ void Narrow::samples(SampleList& s) {
 
 View Select::view(const Args& a) {
   const int dim = real_axis(a.dim.value, a.x);
-  const int64_t n = a.x.shape()[dim], index = a.index.value < 0 ? a.index.value + n : a.index.value;
+  const int64_t n = a.x.shape()[dim], index = from_front(a.index.value, n);
   if (index < 0 || index >= n)
     throw index_error("position {} is out of range for dim {} of size {}", shown(a.index.value),
                       dim + 1, n)
@@ -69,10 +73,10 @@ View Slice::view(const Args& a) {
   const int dim = real_axis(a.dim.value, a.x);
   if (a.step < 1) throw arg_error("step must be at least 1, got {}", a.step);
   const int64_t n = a.x.shape()[dim];
-  const auto from_start = [n](int64_t p) { return p < 0 ? p + n : p; };
-  const int64_t first = std::clamp<int64_t>(from_start(a.first.value), 0, n);
-  const int64_t end = std::clamp<int64_t>(from_start(a.last.value) + 1, first, n);
-  return part(a.x, dim, first, (end - first + a.step - 1) / a.step, a.step);
+  const int64_t first = std::clamp<int64_t>(from_front(a.first.value, n), 0, n);
+  const int64_t end = std::clamp(from_front(a.last.value, n), first - 1, n - 1) + 1;
+  const int64_t step = std::min(a.step, std::max<int64_t>(n, 1));  // none of them goes further
+  return part(a.x, dim, first, pieces(end - first, step), step);
 }
 void Slice::samples(SampleList& s) {
   add_sample<Slice>(s, {.x = grid({5, 3}, -1, 1), .dim = {0}, .first = {1}, .last = {3}});
@@ -87,16 +91,18 @@ View Diagonal::view(const Args& a) {
     throw shape_error("needs at least two dims, got shape {}", to_string(a.x.shape())).of("x");
   if (i == j) throw arg_error("dim1 and dim2 must differ, both are {}", i + 1);
   const int64_t rows = a.x.shape()[i], cols = a.x.shape()[j];
-  const int64_t down = a.offset < 0 ? -a.offset : 0, right = a.offset > 0 ? a.offset : 0;
+  const int64_t off = std::clamp(a.offset, -rows, cols);
+  const int64_t down = std::max<int64_t>(-off, 0), right = std::max<int64_t>(off, 0);
   const int64_t n = std::max<int64_t>(0, std::min(rows - down, cols - right));
   const int64_t si = a.x.strides()[i], sj = a.x.strides()[j];
-  View v{a.x.shape(), a.x.strides(), a.x.offset() + (n > 0 ? down * si + right * sj : 0)};
+  View v{a.x.shape(), a.x.strides(), a.x.offset()};
+  if (n > 0) v.offset = Checked(down) * si + Checked(right) * sj + v.offset;
   for (Dims* d : {&v.shape, &v.strides}) {
     d->erase(std::max(i, j));
     d->erase(std::min(i, j));
   }
   v.shape.push_back(n);
-  v.strides.push_back(si + sj);
+  v.strides.push_back(Checked(si) + sj);
   return v;
 }
 void Diagonal::samples(SampleList& s) {
@@ -117,7 +123,7 @@ View Unfold::view(const Args& a) {
     throw shape_error("windows of {} do not fit dim {} of size {}", a.size, dim + 1, n).of("x");
   if (a.x.rank() > 0) {
     v.shape[dim] = (n - a.size) / a.step + 1;
-    v.strides[dim] = stride * a.step;
+    v.strides[dim] = Checked(stride) * std::min(a.step, std::max<int64_t>(n, 1));
   }
   v.shape.push_back(a.size);
   v.strides.push_back(stride);
@@ -132,10 +138,22 @@ void Unfold::samples(SampleList& s) {
 
 // ---- several views -----------------------------------------------------------------------------
 
+namespace {
+
+// What a result takes besides its elements, about: itself, its place in lists and the script's
+// handle. There may be as many as a script asks for.
+constexpr int64_t kViewBytes = 512;
+constexpr int64_t kViewWork = 100;  // elements that making one counts for
+
+}  // namespace
+
 std::vector<View> Unbind::view(const Args& a) {
   const int dim = real_axis(a.dim.value, a.x);
+  const int64_t n = a.x.shape()[dim];
+  expect_room(n, kViewBytes);
   std::vector<View> out;
-  for (int64_t i = 0; i < a.x.shape()[dim]; ++i)
+  Poll poll;
+  for (int64_t i = 0; i < n; ++i, poll(kViewWork))
     out.push_back(Select::view({.x = a.x, .dim = {dim}, .index = {i}}));
   return out;
 }
@@ -185,9 +203,11 @@ namespace {
 std::vector<View> parts(const Tensor& x, int dim, const std::vector<int64_t>& sizes) {
   std::vector<View> out;
   int64_t start = 0;
+  Poll poll;
   for (const int64_t n : sizes) {
     out.push_back(part(x, dim, start, n));
     start += n;
+    poll(kViewWork);
   }
   return out;
 }
@@ -204,9 +224,10 @@ std::vector<View> Split::view(const Args& a) {
   if (given.size() == 1) {
     const int64_t size = given[0];
     if (size == 0 && n > 0) throw arg_error("a size of 0 can't fill dim {} of size {}", dim + 1, n);
+    expect_room(n == 0 ? 1 : pieces(n, size), kViewBytes);
     sizes.assign(n == 0 ? 1 : static_cast<size_t>(n / size), n == 0 ? 0 : size);
     if (n > 0 && n % size != 0) sizes.push_back(n % size);
-  } else if (const int64_t sum = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+  } else if (const int64_t sum = std::accumulate(sizes.begin(), sizes.end(), Checked(0));
              sum != n) {
     throw shape_error("sizes add up to {}, but dim {} has size {}", sum, dim + 1, n).of("x");
   }
@@ -225,8 +246,9 @@ std::vector<Tensor> Chunk::compose(const Args& a) {
   const int dim = real_axis(a.dim.value, a.x);
   if (a.n < 1) throw arg_error("n must be at least 1, got {}", a.n);
   const int64_t n = a.x.shape()[dim];
-  if (n == 0) return std::vector<Tensor>(static_cast<size_t>(a.n), narrow(a.x, dim, 0, 0));
-  return call<Split>({.x = a.x, .size = {(n + a.n - 1) / a.n}, .dim = {dim}});
+  if (n > 0) return call<Split>({.x = a.x, .size = {pieces(n, a.n)}, .dim = {dim}});
+  expect_room(a.n, kViewBytes);
+  return std::vector<Tensor>(static_cast<size_t>(a.n), narrow(a.x, dim, 0, 0));
 }
 void Chunk::samples(SampleList& s) {
   add_sample<Chunk>(s, {.x = grid({5, 2}, -1, 1), .n = 2});
@@ -241,8 +263,10 @@ std::vector<View> TensorSplit::view(const Args& a) {
   if (a.sections) {
     const int64_t k = *a.sections;
     if (k < 1) throw arg_error("sections must be at least 1, got {}", k);
+    expect_room(k, kViewBytes);
     std::vector<int64_t> sizes;
-    for (int64_t i = 0; i < k; ++i) sizes.push_back(n / k + (i < n % k ? 1 : 0));
+    Poll poll;
+    for (int64_t i = 0; i < k; ++i, poll(1)) sizes.push_back(n / k + (i < n % k ? 1 : 0));
     return parts(a.x, dim, sizes);
   }
   int64_t start = 0;
@@ -250,7 +274,7 @@ std::vector<View> TensorSplit::view(const Args& a) {
     out.push_back(part(a.x, dim, start, std::max<int64_t>(0, end - start)));
     start = end;
   };
-  for (const int64_t c : a.cuts.list) cut_at(std::clamp<int64_t>(c < 0 ? c + n : c, 0, n));
+  for (const int64_t c : a.cuts.list) cut_at(std::clamp<int64_t>(from_front(c, n), 0, n));
   cut_at(n);
   return out;
 }

@@ -2,8 +2,10 @@
 
 #include "autograd/node.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/rows.h"
 #include "ops/cast.h"
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/extreme.h"
 #include "ops/families.h"
@@ -24,8 +26,7 @@ cpu::Axis along(const Shape& s, int64_t dim) {
   if (s.empty()) return out;
   const int at = axis(dim, s.size());
   out.n = s[at];
-  for (int d = 0; d < at; ++d) out.outer *= s[d];
-  for (int d = at + 1; d < s.size(); ++d) out.inner *= s[d];
+  out.outer = numel_of_dims(s, 0, at), out.inner = numel_of_dims(s, at + 1);
   return out;
 }
 
@@ -40,9 +41,8 @@ Meta infer_forward(const A& a) {
 
 Meta infer_backward(const Tensor& y, const Tensor& dy, const Axis& dim) {
   axis(dim.value, y.rank());
-  if (y.shape() != dy.shape())
-    throw shape_error("'dy' has shape {}, the result {}", to_string(dy.shape()),
-                      to_string(y.shape()));
+  must_be_float(y, "y");
+  must_have_shape(dy, y.shape(), "dy");
   return meta_of(y.shape(), y.dtype(), y);
 }
 

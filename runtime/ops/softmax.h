@@ -83,6 +83,7 @@ struct SoftmaxGrad {
     Axis dim;
   };
   static constexpr std::string_view name = "softmax_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The gradient of softmax, from its result.";
   static constexpr auto fields =
       Fields{field("y", &Args::y, "the result"), field("dy", &Args::dy, "its gradient"),
@@ -101,6 +102,7 @@ struct LogSoftmaxGrad {
     Axis dim;
   };
   static constexpr std::string_view name = "log_softmax_grad";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc = "The gradient of log_softmax, from its result.";
   static constexpr auto fields =
       Fields{field("y", &Args::y, "the result"), field("dy", &Args::dy, "its gradient"),

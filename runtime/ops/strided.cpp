@@ -2,6 +2,7 @@
 
 #include "core/budget.h"
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "cpu/movement.h"
 #include "cpu/pointwise.h"
 #include "ops/cast.h"
@@ -12,26 +13,14 @@
 namespace rille {
 namespace {
 
-// The elements that a look reaches: [first, last].
-struct Reach {
-  int64_t first, last;
-};
-
-Reach reach(const Shape& shape, const Strides& strides, int64_t offset) {
-  Reach r{offset, offset};
-  for (int d = 0; d < shape.size(); ++d) {
-    const int64_t span = std::max<int64_t>(shape[d] - 1, 0) * strides[d];
-    (span < 0 ? r.first : r.last) += span;
-  }
-  return r;
-}
-
 void check_look(const Dims& size, const Dims& stride, int64_t offset, int64_t elements) {
   if (size.size() != stride.size())
     throw shape_error("{} sizes, but {} strides", size.size(), stride.size());
-  for (const int64_t s : stride)
+  for (const int64_t s : stride) {
     if (s < 0) throw arg_error("strides must not be negative, got {}", to_string(stride));
-  if (checked_numel(size) == 0) return;
+    if (s > kMaxBytes) throw shape_error("strides {} are too large", to_string(stride));
+  }
+  checked_numel(size);
   const Reach r = reach(size, stride, offset);
   if (offset < 0 || r.last >= elements)
     throw index_error("sizes {}, strides {} and offset {} reach element {} of {}", to_string(size),
@@ -67,10 +56,10 @@ bool may_overlap(const Shape& shape, const Strides& strides) {
     if (shape[d] != 1) order[n++] = d;
   }
   std::sort(order, order + n, [&](int a, int b) { return strides[a] < strides[b]; });
-  int64_t covered = 0;  // the furthest that the smaller strides reach
+  Checked covered(0);  // the furthest that the smaller strides reach
   for (int k = 0; k < n; ++k) {
     if (strides[order[k]] <= covered) return true;
-    covered += (shape[order[k]] - 1) * strides[order[k]];
+    covered += Checked(strides[order[k]]) * (shape[order[k]] - 1);
   }
   return false;
 }
@@ -99,7 +88,7 @@ View AsStrided::view(const Args& a) {
   const int64_t bits =
       a.x.is_packed() ? bits_of(a.x.dtype()) : 8 * static_cast<int64_t>(size_of(a.x.dtype()));
   const int64_t elements = a.x.is_meta() || !a.x.storage()
-                               ? INT64_MAX
+                               ? kMaxBytes
                                : static_cast<int64_t>(a.x.storage()->bytes) * 8 / bits;
   check_look(a.size.list, a.strides.list, offset, elements);
   return {a.size.list, a.strides.list, offset};
@@ -118,7 +107,7 @@ Tensor memory_gradient(const Tensor& dy, const View& y, const View& x) {
   const int64_t first = std::min(rx.first, ry.first), last = std::max(rx.last, ry.last);
   const View source{y.shape, y.strides, y.offset - first},
       look{x.shape, x.strides, x.offset - first};
-  const Shape block{last - first + 1};
+  const Shape block{Reach{first, last}.count()};
   const Tensor dx = look_at(place(dy, block, source), look);
   if (!may_overlap(x.shape, x.strides)) return dx;
   // Elements of x that are one in memory share what arrives there.
@@ -148,7 +137,9 @@ void AsStrided::samples(SampleList& s) {
 // ---- strided_place -----------------------------------------------------------------------------
 
 Meta StridedPlace::infer(const Args& a) {
-  check_look(a.x.shape(), a.strides.list, a.offset, checked_numel(a.shape.list));
+  const int64_t room = checked_numel(a.shape.list);
+  // Where there is nothing to place, the offset that a view of nothing had doesn't matter.
+  check_look(a.x.shape(), a.strides.list, a.offset, a.x.numel() == 0 ? kMaxBytes : room);
   return meta_of(a.shape.list, a.x.dtype(), a.x);
 }
 void StridedPlace::cpu(const Args& a, Tensor& y) {
@@ -252,7 +243,7 @@ class WriteThrough final : public autograd::Node {
     const View seen{view_.shape, view_.strides, view_.offset - r.first};
     const Tensor block = is_contiguous(base_.shape, base_.strides)
                              ? reshape(contiguous(dys[0]), {-1})
-                             : place(dys[0], {r.last - r.first + 1}, look);
+                             : place(dys[0], {r.count()}, look);
     dys.clear();
     // A copy, so that whoever takes it does not keep the whole block alive.
     if (next[1]) dxs[1] = clone(look_at(block, seen));

@@ -35,6 +35,7 @@ struct StridedPlace {
     int64_t offset = 0;
   };
   static constexpr std::string_view name = "strided_place";
+  static constexpr bool internal = true;
   static constexpr std::string_view doc =
       "Zeros of a shape, with x added where a look with those strides and that offset would see.";
   static constexpr auto fields = Fields{

@@ -31,8 +31,9 @@ struct Kept {
     const Context& c = Context::current();
     if (!(c.flags & kSavedHooks)) [[likely]]
       return;
-    hook = c.saved_hooks.back();
-    handle = hook->pack(t);
+    std::shared_ptr<SavedHook> top = c.saved_hooks.back();
+    handle = top->pack(t);
+    hook = std::move(top);
     t = t.shell();
   }
 };
@@ -45,6 +46,20 @@ Error made_in_inference(std::string_view what) {
 void refuse_saving(const FieldInfo& f, const Tensor& t) {
   if (t.impl()->inference) [[unlikely]]
     throw made_in_inference("be saved for a gradient").of(f.name);
+}
+
+// The ops behind an unpack hook count on the tensor that was packed.
+Tensor like_packed(Tensor given, const Tensor& packed) {
+  if (given.shape() != packed.shape() || given.dtype() != packed.dtype())
+    throw shape_error("unpack must return a tensor like the one that was packed, {}{}, not {}{}",
+                      name(packed.dtype()), to_string(packed.shape()), name(given.dtype()),
+                      to_string(given.shape()))
+        .op("saved_tensors");
+  if (given.device() != packed.device())
+    throw device_error("unpack must return a tensor on the device of the packed one, {}, not {}",
+                       to_string(packed.device()), to_string(given.device()))
+        .op("saved_tensors");
+  return given;
 }
 
 uint64_t saved_fields(const OpInfo& op, const void* args, uint64_t needs) {
@@ -102,18 +117,18 @@ class OpNode final : public autograd::Node {
     return any;
   }
 
+  // An unpack hook may run backward over the graph that is being unpacked: then what is walked is
+  // let go of once the walk is over.
   void release() override {
-    if (!keeps_values_) return;
-    args_ = ArgBlock();
-    saved_.clear();
-    outs_.clear();
-    kept_.clear();
+    if (!keeps_values_ || freed_) return;
     freed_at_ = Context::current().site();
     freed_ = true;
+    if (walks_ == 0) let_go();
   }
 
   void backward(Gradients& dys, Gradients& dxs) override {
     if (freed_) throw graph_freed();
+    const Walk walk(*this);
     ArgBlock args = args_.clone();
     SmallVector<Tensor, 2> saved = saved_, outs = outs_;
     unpack(args, saved, outs);
@@ -140,12 +155,32 @@ class OpNode final : public autograd::Node {
     kept_.back().pack(t);
   }
 
+  void let_go() {
+    args_ = ArgBlock();
+    saved_.clear();
+    outs_.clear();
+    kept_.clear();
+  }
+
+  class Walk {
+   public:
+    explicit Walk(OpNode& node) : node_(node) { ++node_.walks_; }
+    ~Walk() {
+      if (--node_.walks_ == 0 && node_.freed_) node_.let_go();
+    }
+    Walk(const Walk&) = delete;
+    Walk& operator=(const Walk&) = delete;
+
+   private:
+    OpNode& node_;
+  };
+
   void unpack(ArgBlock& args, SmallVector<Tensor, 2>& saved, SmallVector<Tensor, 2>& outs) {
     size_t position = 0;
     auto take = [&](Tensor& t) {
       Kept& k = kept_[position++];
       if (k.hook)
-        t = k.hook->unpack(k.handle);
+        t = like_packed(k.hook->unpack(k.handle), t);
       else if (t.version() != k.version)
         throw changed(t, k.version);
     };
@@ -231,6 +266,7 @@ class OpNode final : public autograd::Node {
   const OpInfo& op_;
   uint64_t needs_;
   bool keeps_values_ = false, freed_ = false;
+  int walks_ = 0;  // backwards that are under way
   ArgBlock args_;
   SmallVector<Tensor, 2> saved_, outs_;
   std::vector<Kept> kept_;

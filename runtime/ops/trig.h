@@ -175,7 +175,8 @@ struct Asinh : Unary<Asinh> {
     }
     template <class A>
     RILLE_HD A slope(A x) const {
-      return A(1) / math::sqrt(x * x + A(1));
+      const A size = math::fabs(x);  // its square may be infinite
+      return A(1) / (size > A(1e10) ? size : math::sqrt(x * x + A(1)));
     }
   };
   static void samples(SampleList& s) { unary_samples<Asinh>(s, -3, 3); }
@@ -192,7 +193,8 @@ struct Acosh : Unary<Acosh> {
     }
     template <class A>
     RILLE_HD A slope(A x) const {
-      return A(1) / math::sqrt(x * x - A(1));
+      const A size = math::fabs(x);
+      return A(1) / (size > A(1e10) ? size : math::sqrt(x * x - A(1)));
     }
   };
   static void samples(SampleList& s) { unary_samples<Acosh>(s, 1.2, 3); }

@@ -1,6 +1,7 @@
 #include "ops/view.h"
 
 #include "core/fail.h"
+#include "core/sizes.h"
 #include "ops/cast.h"
 #include "ops/families.h"
 #include "ops/register.h"
@@ -16,8 +17,8 @@ std::optional<Strides> view_strides(const Shape& from, const Strides& strides, c
   for (int d = from.size() - 1; d >= 0; --d) {
     if (from[d] == 1) continue;
     const int last = size.size() - 1;
-    if (last >= 0 && strides[d] == step[last] * size[last]) {
-      size[last] *= from[d];
+    if (last >= 0 && strides[d] == Checked(step[last]) * size[last]) {
+      size[last] = Checked(size[last]) * from[d];
     } else {
       size.push_back(from[d]);
       step.push_back(strides[d]);
@@ -25,13 +26,13 @@ std::optional<Strides> view_strides(const Shape& from, const Strides& strides, c
   }
   Strides out = Dims::filled(to.size(), 1);
   int run = 0;
-  int64_t used = 1;
+  Checked used(1);
   for (int d = to.size() - 1; d >= 0; --d) {
     if (to[d] != 1 && run < size.size() && used == size[run]) {
       ++run;
-      used = 1;
+      used = Checked(1);
     }
-    out[d] = run < size.size() ? step[run] * used : 1;
+    out[d] = run < size.size() ? used * step[run] : Checked(1);
     if (to[d] == 1) continue;
     if (size[run] % (used * to[d]) != 0) return std::nullopt;
     used *= to[d];
@@ -41,22 +42,21 @@ std::optional<Strides> view_strides(const Shape& from, const Strides& strides, c
 
 Shape resolve_sizes(const Dims& given, int64_t numel) {
   Shape out = given;
-  int64_t known = 1;
   int unknown = -1;
   for (int d = 0; d < out.size(); ++d) {
     if (out[d] == -1) {
       if (unknown >= 0) throw shape_error("only one size can be -1, got {}", to_string(given));
       unknown = d;
+      out[d] = 1;
     } else if (out[d] < 0) {
       throw shape_error("sizes must not be negative, got {}", to_string(given));
-    } else if (__builtin_mul_overflow(known, out[d], &known)) {
-      throw shape_error("a tensor of shape {} is too large", to_string(given));
     }
   }
+  int64_t known = checked_numel(out);
   if (unknown >= 0) {
     if (known == 0) throw shape_error("-1 in {} could be any size", to_string(given));
     out[unknown] = numel / known;
-    known *= out[unknown];
+    known = checked_numel(out);
   }
   if (known != numel)
     throw shape_error("shape {} does not hold {} element{}", to_string(given), numel,
@@ -110,13 +110,9 @@ Tensor Flatten::compose(const Args& a) {
   if (first > last)
     throw arg_error("start must not come after end, got dims {} and {}", first + 1, last + 1);
   Shape shape;
-  int64_t n = 1;
   for (int d = 0; d < a.x.rank(); ++d) {
-    if (d >= first && d <= last)
-      n *= a.x.shape()[d];
-    else
-      shape.push_back(a.x.shape()[d]);
-    if (d == last) shape.push_back(n);
+    if (d < first || d > last) shape.push_back(a.x.shape()[d]);
+    if (d == last) shape.push_back(numel_of_dims(a.x.shape(), first, last + 1));
   }
   return reshape(a.x, shape);
 }
@@ -164,7 +160,7 @@ void Squeeze::samples(SampleList& s) {
 View Unsqueeze::view(const Args& a) {
   View v{a.x.shape(), a.x.strides(), a.x.offset()};
   const int dim = axis(a.dim.value, a.x.rank() + 1);
-  const int64_t stride = dim < a.x.rank() ? v.shape[dim] * v.strides[dim] : 1;
+  const int64_t stride = dim < a.x.rank() ? Checked(v.shape[dim]) * v.strides[dim] : Checked(1);
   v.shape.insert(dim, 1);
   v.strides.insert(dim, stride);
   return v;

@@ -5,6 +5,7 @@
 
 #include "autograd/node.h"
 #include "autograd/scaled.h"
+#include "core/budget.h"
 #include "core/context.h"
 #include "core/fail.h"
 #include "core/written.h"
@@ -42,6 +43,7 @@ double general(std::span<const Tensor> grads, double p) {
 
 // What is clipped stays scaled: unscaling is still to come.
 void scale(std::span<const Tensor> grads, double factor) {
+  const Unit whole;
   std::vector<cpu::Span> dense;
   std::vector<std::optional<Site>> scaled;
   for (const Tensor& g : grads) {

@@ -1,5 +1,6 @@
 #include "optim/step.h"
 
+#include "core/budget.h"
 #include "core/context.h"
 #include "core/fail.h"
 #include "core/written.h"
@@ -151,6 +152,7 @@ class Flat {
 StepChange sgd_step(std::span<const StepItem> items, const Sgd& options, int64_t step,
                     const StepHow& how) {
   const NoGrad quiet;
+  const Unit whole;
   Flat flat(items, options.momentum != 0 ? 1 : 0, step, "SGD step", how);
   cpu::sgd_step(flat.list(), options);
   return flat.finish();
@@ -159,6 +161,7 @@ StepChange sgd_step(std::span<const StepItem> items, const Sgd& options, int64_t
 StepChange adam_step(std::span<const StepItem> items, const Adam& options, int64_t step,
                      const StepHow& how) {
   const NoGrad quiet;
+  const Unit whole;
   const char* name = options.decoupled ? "AdamW step" : "Adam step";
   Flat flat(items, options.amsgrad ? 3 : 2, step, name, how);
   cpu::adam_step(flat.list(), options);

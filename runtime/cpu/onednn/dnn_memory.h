@@ -14,7 +14,8 @@
 namespace rille::cpu {
 
 inline const dnnl::engine& dnn_engine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  // Never destroyed: a host's thread may compute while the process ends.
+  static const dnnl::engine& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return engine;
 }
 

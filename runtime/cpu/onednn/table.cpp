@@ -32,11 +32,11 @@ const char* isa_name() {
 }  // namespace
 
 extern "C" RILLE_API const DnnFunctions* rille_onednn_functions() {
-  static const std::string version = [] {
+  static const std::string& version = *new std::string([] {
     const dnnl_version_t* v = dnnl_version();
     return std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
            std::to_string(v->patch);
-  }();
+  }());
   static const DnnFunctions functions{kDnnLayout,  version.c_str(), isa_name(),
                                       fast_bf16(), onednn_gemm,     onednn_conv};
   return &functions;
