@@ -10,14 +10,14 @@ namespace {
 using v1::detail::Arguments;
 
 const OpInfo* find_in_place(std::string_view name) {
-  for (const OpInfo* op : all_ops())
+  for (const OpInfo* op : public_ops())
     if (op->in_place && op->in_place_name == name) return op;
   return nullptr;
 }
 
 std::vector<v1::Tensor> call_by_name(std::string_view name, std::span<const v1::Value> arguments,
                                      const v1::Value& options, v1::Generator* generator) {
-  const OpInfo* op = find_op(name);
+  const OpInfo* op = find_public_op(name);
   const bool in_place = !op && name.ends_with('_');
   if (in_place) op = find_in_place(name);
   if (!op)

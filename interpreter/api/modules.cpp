@@ -9,6 +9,7 @@
 #include <set>
 
 #include "autograd/node.h"
+#include "core/budget.h"
 #include "core/fail.h"
 #include "interpreter/api/inside.h"
 #include "interpreter/api/schemas.h"
@@ -80,6 +81,7 @@ std::vector<Tensor> values(StateDict dict) {
 template <class F>
 void replace_all(const Module& m, F&& moved) {
   const rille::NoGrad quiet;
+  const Unit whole;
   for (const Found& f : each_tensor_of(m)) {
     const rille::Tensor& t = f.entry->tensor;
     const rille::Tensor gradient = autograd::grad_of(t);
@@ -314,6 +316,7 @@ LoadReport Module::load_state_dict(const StateDict& dict, bool strict) const {
     const bool incomplete = !m.names.missing.empty() || !m.names.unexpected.empty();
     if (!m.shapes.empty() || (strict && incomplete)) refuse(state_->kind, m);
     const rille::NoGrad quiet;
+    const Unit whole;
     for (const auto& [own, value] : m.pairs) rille::copy_(own, value);
     return std::move(m.names);
   });

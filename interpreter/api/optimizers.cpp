@@ -10,6 +10,7 @@
 #include <set>
 
 #include "autograd/node.h"
+#include "core/budget.h"
 #include "core/context.h"
 #include "core/fail.h"
 #include "interpreter/api/inside.h"
@@ -200,6 +201,7 @@ void AdamW::add_group(const std::vector<Tensor>& parameters, const AdamWOptions&
 void Optimizer::zero_grad(bool set_to_none) {
   guarded("zero_grad", [&] {
     const rille::NoGrad quiet;
+    const Unit whole;
     for (const Group& g : state().groups)
       for (const Held& h : g.held) {
         const rille::Tensor gradient = autograd::grad_of(h.param);
@@ -217,6 +219,7 @@ void Optimizer::step() {
     const rille::NoGrad quiet;
     OptimizerState& s = state();
     warn_of_flushed(s);
+    const Unit whole;
     s.change.reset();
     for (const Group& g : s.groups)
       if (g.how.measure) s.change.emplace();

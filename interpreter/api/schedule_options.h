@@ -14,12 +14,12 @@ struct Bounds {
   bool required = false;
 };
 
-inline const Bounds kAny{};
-inline const Bounds kNotNegative{.min = 0};
-inline const Bounds kPositive{.above = 0};
-inline const Bounds kFraction{.min = 0, .below = 1};
-inline const Bounds kNeededNotNegative{.min = 0, .required = true};
-inline const Bounds kNeededSteps{.min = 1, .required = true};
+inline const Bounds& kAny = *new Bounds{};
+inline const Bounds& kNotNegative = *new Bounds{.min = 0};
+inline const Bounds& kPositive = *new Bounds{.above = 0};
+inline const Bounds& kFraction = *new Bounds{.min = 0, .below = 1};
+inline const Bounds& kNeededNotNegative = *new Bounds{.min = 0, .required = true};
+inline const Bounds& kNeededSteps = *new Bounds{.min = 1, .required = true};
 
 // each_option(options, f): f(name, value, bounds) for every option.
 

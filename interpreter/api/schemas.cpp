@@ -115,7 +115,7 @@ namespace detail {
 
 const Schema& op_schema(const char* name) {
   return api::guarded(name, [&]() -> const Schema& {
-    const OpInfo* found = find_op(name);
+    const OpInfo* found = find_public_op(name);
     if (!found) throw internal_error("there is no op '{}' in this library's version", name);
     return api::schema_of(*found);
   });
@@ -134,7 +134,7 @@ const Schema& layer_inputs(const char* name) {
 std::vector<OpSchema> op_schemas() {
   return api::guarded("op_schemas", [] {
     std::vector<OpSchema> out;
-    for (const OpInfo* op : all_ops()) {
+    for (const OpInfo* op : public_ops()) {
       OpSchema s{.name = op->name, .doc = op->doc, .family = op->family};
       if (op->in_place) s.in_place_name = op->in_place_name;
       s.results = op->results;

@@ -149,7 +149,7 @@ Table& Value::edit() {
 }
 
 const Value& Value::operator[](std::string_view key) const noexcept {
-  static const Value nil;
+  static const Value& nil = *new Value;  // never destroyed
   const Table* t = table();
   if (!t) return nil;
   const auto it = t->named.find(key);
@@ -157,7 +157,7 @@ const Value& Value::operator[](std::string_view key) const noexcept {
 }
 
 const Value& Value::at(size_t position) const noexcept {
-  static const Value nil;
+  static const Value& nil = *new Value;  // never destroyed
   const Table* t = table();
   return t && position >= 1 && position <= t->list.size() ? t->list[position - 1] : nil;
 }

@@ -146,12 +146,21 @@ void is_grad_enabled(Call& c) { c.give(c.context().grad()); }
 // ---- rille.Function
 // --------------------------------------------------------------------------------
 
-// The node of one call of a script's own function: backward is a Lua function of the gradients.
+// The node of one call of a script's own function: backward is a Lua function of the gradients and,
+// while it is itself recorded, of those results that the script saved.
 class ScriptNode final : public autograd::Node {
  public:
-  ScriptNode(CallbackRef backward, std::span<const Tensor> inputs, std::vector<Tensor> outputs_like)
-      : backward_(std::move(backward)), shells_(std::move(outputs_like)) {
-    outputs = static_cast<uint32_t>(shells_.size());
+  ScriptNode(CallbackRef backward, std::span<const Tensor> inputs, std::span<const Tensor> results,
+             std::span<const Tensor> saved)
+      : backward_(std::move(backward)) {
+    outputs = static_cast<uint32_t>(results.size());
+    for (const Tensor& y : results) {
+      const bool kept =
+          std::any_of(saved.begin(), saved.end(), [&](const Tensor& t) { return t.is(y); });
+      shells_.push_back(y.shell());
+      // A bare look at its storage: the tensor itself would hold this node.
+      kept_.push_back(kept && y.is_float() ? y.alias() : Tensor());
+    }
     for (const Tensor& t : inputs) {
       next.push_back(autograd::edge_of(t));
       inputs_.push_back(t.shell());
@@ -165,13 +174,16 @@ class ScriptNode final : public autograd::Node {
       if (!dys[i]) dys[i] = autograd::engine_ops().zeros_like(shells_[i]);
       arguments.emplace_back(dys[i]);
     }
+    for (size_t i = 0; i < kept_.size() && Context::current().grad(); ++i)
+      arguments.push_back(kept_[i] ? Value(with_history(i)) : Value());
     const std::vector<Value> out = (*backward_)(std::move(arguments));
-    for (size_t i = next.size(); i < out.size(); ++i)
-      if (!out[i].is_nil())
-        throw arg_error("backward gave {} gradients for {} tensor argument{}", out.size(),
-                        next.size(), next.size() == 1 ? "" : "s")
-            .hint("return one gradient or nil for each tensor argument of forward")
-            .op("Function");
+    bool fits = out.size() >= next.size();
+    for (size_t i = next.size(); i < out.size(); ++i) fits &= out[i].is_nil();
+    if (!fits)
+      throw arg_error("backward gave {} gradient{} for {} tensor argument{}", out.size(),
+                      out.size() == 1 ? "" : "s", next.size(), next.size() == 1 ? "" : "s")
+          .hint("return one gradient or nil for each tensor argument of forward")
+          .op("Function");
     for (size_t i = 0; i < next.size() && i < out.size(); ++i) {
       if (out[i].is_nil() || !next[i]) continue;
       const Tensor* dx = out[i].get<Tensor>();
@@ -187,8 +199,16 @@ class ScriptNode final : public autograd::Node {
   }
 
  private:
+  // With this node as its history a saved result takes part in second derivatives.
+  Tensor with_history(size_t i) {
+    const Tensor y = kept_[i].alias();
+    refs.fetch_add(1, std::memory_order_relaxed);
+    autograd::set_history(y, autograd::NodeRef(this), static_cast<uint32_t>(i));
+    return y;
+  }
+
   CallbackRef backward_;
-  std::vector<Tensor> inputs_, shells_;
+  std::vector<Tensor> inputs_, shells_, kept_;
 };
 
 void refuse_inference(std::span<const Tensor> list, std::string_view what) {
@@ -210,11 +230,10 @@ void record(Call& c) {
     for (const Tensor& t : outputs) c.give(t);
     return;
   }
-  refuse_inference(c.tensors(4, "saved"), "be saved for a gradient");
+  const std::vector<Tensor> saved = c.tensors(4, "saved");
+  refuse_inference(saved, "be saved for a gradient");
   refuse_inference(outputs, "be the result of a recorded function");
-  std::vector<Tensor> shells;
-  for (const Tensor& t : outputs) shells.push_back(t.shell());
-  const autograd::NodeRef node(new ScriptNode(backward, inputs, std::move(shells)));
+  const autograd::NodeRef node(new ScriptNode(backward, inputs, outputs, saved));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Tensor y = outputs[i].alias();
     if (y.is_float()) autograd::set_history(y, node, static_cast<uint32_t>(i));
@@ -233,11 +252,14 @@ class ScriptHook final : public SavedHook {
   uint64_t pack(const Tensor& t) override {
     const NoGrad quiet;
     std::vector<Value> out = (*pack_)({autograd::detach(t)});
-    kept_.emplace(++last_, out.empty() ? Value() : std::move(out[0]));
+    Kept kept{out.empty() ? Value() : std::move(out[0])};
+    if (const auto* text = kept.value.get<std::string>())
+      kept.charge.more(static_cast<int64_t>(text->size()));
+    kept_.emplace(++last_, std::move(kept));
     return last_;
   }
   Tensor unpack(uint64_t handle) override {
-    const std::vector<Value> out = (*unpack_)({kept_.at(handle)});
+    const std::vector<Value> out = (*unpack_)({kept_.at(handle).value});
     if (out.empty() || !out[0].get<Tensor>())
       throw type_error("unpack must return a tensor").op("saved_tensors");
     return *out[0].get<Tensor>();
@@ -245,8 +267,14 @@ class ScriptHook final : public SavedHook {
   void drop(uint64_t handle) noexcept override { kept_.erase(handle); }
 
  private:
+  struct Kept {
+    Value value;
+    Charge charge{kKeptBytes};
+  };
+  static constexpr int64_t kKeptBytes = 192;
+
   CallbackRef pack_, unpack_;
-  std::map<uint64_t, Value> kept_;
+  std::map<uint64_t, Kept> kept_;
   uint64_t last_ = 0;
 };
 

@@ -243,7 +243,7 @@ Table op_entry(const OpInfo& op) {
 // rille.ops() -> list of { name, family, doc, signature, fields, ... }
 void ops(Call& c) {
   Table t;
-  for (const OpInfo* op : all_ops()) t.list.emplace_back(op_entry(*op));
+  for (const OpInfo* op : public_ops()) t.list.emplace_back(op_entry(*op));
   c.give(t);
 }
 

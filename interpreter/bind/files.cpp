@@ -125,6 +125,11 @@ void text(Call& c) {
 namespace fs = std::filesystem;
 
 void exists(Call& c) { c.give(fs::exists(c.string(1, "path"))); }
+// native.is_file(path): a regular file, also by a link.
+void is_file(Call& c) {
+  std::error_code e;
+  c.give(fs::is_regular_file(c.string(1, "path"), e));
+}
 template <class F>
 void on_file_system(const std::string& path, const char* action, F&& f) {
   std::error_code e;
@@ -171,13 +176,9 @@ void bind_files(Interpreter& in) {
   static constexpr NativeEntry functions[] = {
       {"io.safetensors", open_safetensors}, {"io.npy", npy}, {"io.npz", npz}};
   lua::define_outside(in, "rille", functions);
-  static constexpr NativeEntry natives[] = {{"idx", idx},
-                                            {"text", text},
-                                            {"exists", exists},
-                                            {"mkdirs", mkdirs},
-                                            {"list", list},
-                                            {"remove_all", remove_all},
-                                            {"write_file", write_file}};
+  static constexpr NativeEntry natives[] = {
+      {"idx", idx},       {"text", text}, {"exists", exists},         {"is_file", is_file},
+      {"mkdirs", mkdirs}, {"list", list}, {"remove_all", remove_all}, {"write_file", write_file}};
   lua::define_outside(in, "rille.native", natives);
   static constexpr NativeEntry texts[] = {{"json_encode", json_encode},
                                           {"json_decode", json_decode}};

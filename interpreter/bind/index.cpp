@@ -136,7 +136,7 @@ std::vector<std::string_view> members() {
   std::vector<std::string_view> known = {"dtype", "device", "requires_grad", "grad",   "is_leaf",
                                          "size",  "shape",  "dim",           "numel",  "item",
                                          "to",    "tolist", "backward",      "detach", "layout"};
-  for (const OpInfo* op : all_ops())
+  for (const OpInfo* op : public_ops())
     if (op->method) known.push_back(op->name);
   return known;
 }

@@ -48,7 +48,7 @@ std::vector<std::pair<std::string, std::string>> info() {
           {"threads", fmt::format("{}", threads())},
           {"devices", "cpu, cpu:N (logical), meta"},
           {"products", cpu::dnn_state()},
-          {"ops", fmt::format("{}", all_ops().size())}};
+          {"ops", fmt::format("{}", public_ops().size())}};
 }
 
 void bind_info(Interpreter& in) {

@@ -18,10 +18,10 @@ class Printer {
  public:
   // Lines of at most `columns`, of any length where it is 0.
   Printer(const Tensor& t, bool cut, size_t columns) : t_(t), cut_(cut), columns_(columns) {
-    std::vector<double> seen;
+    std::vector<int64_t> seen;
     collect(0, 0, seen);
     choose_format(seen);
-    for (const double v : seen) width_ = std::max(width_, one(v).size());
+    for (const int64_t offset : seen) width_ = std::max(width_, one(offset).size());
   }
 
   std::string text() {
@@ -46,11 +46,9 @@ class Printer {
     }
   }
 
-  double value(int64_t offset) const { return t_.load(offset); }
-
-  void collect(int dim, int64_t offset, std::vector<double>& seen) const {
+  void collect(int dim, int64_t offset, std::vector<int64_t>& seen) const {
     if (dim == t_.rank()) {
-      seen.push_back(value(offset));
+      seen.push_back(offset);
       return;
     }
     each(dim, [&](int64_t i, bool) { collect(dim + 1, offset + i * t_.strides()[dim], seen); });
@@ -58,11 +56,12 @@ class Printer {
 
   // Four digits after the point, or powers of ten where the values are far apart; whole numbers
   // without digits.
-  void choose_format(const std::vector<double>& seen) {
+  void choose_format(const std::vector<int64_t>& seen) {
     if (category(t_.dtype()) != Category::floating) return;
     double low = INFINITY, high = 0;
     bool whole = true;
-    for (const double v : seen) {
+    for (const int64_t offset : seen) {
+      const double v = t_.load(offset);
       if (!std::isfinite(v)) continue;
       whole &= v == std::trunc(v);
       if (v != 0) low = std::min(low, std::fabs(v));
@@ -72,10 +71,11 @@ class Printer {
     digits_ = whole && !powers_ ? 0 : 4;
   }
 
-  std::string one(double v) const {
-    if (t_.dtype() == DType::boolean) return v != 0 ? "true" : "false";
-    if (category(t_.dtype()) != Category::floating)
-      return fmt::format("{}", static_cast<int64_t>(v));
+  // The element there. A double does not hold every integer.
+  std::string one(int64_t offset) const {
+    if (t_.dtype() == DType::boolean) return t_.load_int(offset) != 0 ? "true" : "false";
+    if (category(t_.dtype()) != Category::floating) return fmt::format("{}", t_.load_int(offset));
+    const double v = t_.load(offset);
     if (!std::isfinite(v)) return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
     if (powers_) return fmt::format("{:.4e}", v);
     return digits_ ? fmt::format("{:.{}f}", v, digits_) : fmt::format("{:.0f}.", v);
@@ -90,7 +90,7 @@ class Printer {
 
   void write(int dim, int64_t offset, size_t indent, std::string& out) const {
     if (dim == t_.rank()) {
-      out += fmt::format("{:>{}}", one(value(offset)), width_);
+      out += fmt::format("{:>{}}", one(offset), width_);
       return;
     }
     const bool last = dim == t_.rank() - 1;

@@ -73,7 +73,7 @@ Table op_table(const OpInfo& op) {
 // native.schema() -> { ops = { ... }, layers = { name = { doc, fields, inputs } } }
 void schema(Call& c) {
   Table ops, layers, out;
-  for (const OpInfo* op : all_ops()) ops.list.emplace_back(op_table(*op));
+  for (const OpInfo* op : public_ops()) ops.list.emplace_back(op_table(*op));
   for (const nn::LayerInfo* layer : nn::all_layers()) {
     if (layer->wrapped) continue;
     Table t;
@@ -107,7 +107,7 @@ std::string help_text(const OpInfo& op) {
 
 // native.op_help(name) -> what an op does and takes, or nil
 void op_help(Call& c) {
-  if (const OpInfo* op = find_op(c.string(1, "name"))) c.give(help_text(*op));
+  if (const OpInfo* op = find_public_op(c.string(1, "name"))) c.give(help_text(*op));
 }
 
 // native.module_source(name) -> the text of a module of the standard library, or nil

@@ -182,7 +182,7 @@ template <DType d>
 void cast_to(Call& c) {
   c.give(cast(c.tensor(1, "self"), d));
 }
-void to_cpu(Call& c) { c.give(to_device(c.tensor(1, "self"), Device{})); }
+void to_cpu(Call& c) { c.give(to_device(c.tensor(1, "self"), device_of(c.interpreter(), "cpu"))); }
 
 // ---- fields
 // --------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ void worker_pool(Call& c) {
   plan.default_device = c.context().default_device;
   plan.stress = c.interpreter().stress;
   plan.policy = c.interpreter().policy;
+  if (plan.policy.limited()) plan.budget = c.interpreter().budget;
   plan.stress.allocations = 0;
   plan.out = c.interpreter().out;
   plan.log = c.interpreter().log;

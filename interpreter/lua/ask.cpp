@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/fail.h"
+#include "interpreter/lua/host_function.h"
 #include "interpreter/lua/kept_state.h"
 #include "interpreter/lua/limits.h"
 
@@ -133,6 +134,7 @@ int set_body(lua_State* L) {
   const std::string_view last = asked.name.substr(asked.name.rfind('.') + 1);
   lua_pushlstring(L, last.data(), last.size());
   push_value(L, *asked.in, *asked.value);
+  if (asked.in->policy.sandbox) remember_bound(L, asked.name);
   if (raw)
     lua_rawset(L, -3);
   else

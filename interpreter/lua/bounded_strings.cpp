@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cstring>
 #include <lua.hpp>
+#include <string_view>
 
 #include "interpreter/lua/bounded_libraries.h"
+#include "interpreter/lua/conversions.h"
 #include "interpreter/lua/limits.h"
 #include "interpreter/lua/pattern.h"
 
@@ -10,6 +12,9 @@ namespace rille::lua {
 namespace {
 
 constexpr size_t kLongestFormat = size_t{64} << 10;  // bytes; each may stand for a conversion
+constexpr size_t kQuoted = 4;                        // bytes that %q makes of one, at most
+constexpr size_t kPerStep = 32;                      // bytes that count as an instruction
+constexpr size_t kCountedFrom = 1024;                // bytes; shorter ones are as good as nothing
 
 size_t longest_format(lua_State* L) {
   return interpreter_of(L).policy.limited() ? kLongestFormat : longest_string(L);
@@ -38,7 +43,7 @@ size_t offset_of(lua_Integer position, size_t size) {
 }
 
 bool is_plain(const Text& p) {
-  return !std::any_of(p.data, p.end(), [](char c) { return c && std::strchr("^$*+?.([%-", c); });
+  return std::string_view(p.data, p.size).find_first_of("^$*+?.([%-") == std::string_view::npos;
 }
 
 int find_plain(lua_State* L, const Text& s, const Text& p, size_t from) {
@@ -223,18 +228,48 @@ int rep(lua_State* L) {
   return 1;
 }
 
-// string.format: the stock one, for formats of a moderate length. Upvalue: the stock one.
+// A function of the stock library that goes through its first argument byte by byte, counted for as
+// many. Upvalue: the stock one.
+int counted(lua_State* L) {
+  const size_t size = lua_type(L, 1) == LUA_TSTRING ? lua_rawlen(L, 1) : 0;
+  if (size > kCountedFrom) spend(L, interpreter_of(L), static_cast<int64_t>(size / kPerStep));
+  return lua_tocfunction(L, lua_upvalueindex(1))(L);
+}
+
+void count_bytes(lua_State* L, const char* library, const char* name) {
+  lua_getglobal(L, library);
+  lua_getfield(L, -1, name);
+  lua_pushcclosure(L, counted, 1);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 1);
+}
+
+// The argument at i of %s as text, which %s makes of it anyway; its length.
+size_t text_length(lua_State* L, int i) {
+  if (lua_type(L, i) != LUA_TSTRING) {
+    luaL_tolstring(L, i, nullptr);
+    lua_replace(L, i);
+  }
+  return lua_rawlen(L, i);
+}
+
+// string.format: the stock one, for formats and results of a moderate length. Upvalue: the stock
+// one.
 int format(lua_State* L) {
   const Text f = text_at(L, 1);
   if (f.size > longest_format(L)) return luaL_error(L, "the format is too long");
   size_t size = 0;
-  for (int i = 2; i <= lua_gettop(L); ++i)
-    if (lua_type(L, i) == LUA_TSTRING) size += lua_rawlen(L, i);
-  if (size > longest_string(L)) return luaL_error(L, "resulting string too large");
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, 1);
-  return 1;
+  int i = 1;
+  for (Conversions all({f.data, f.size}); all.more() && ++i <= lua_gettop(L); all.next()) {
+    const bool quoted = all.kind() == 'q' && lua_type(L, i) == LUA_TSTRING;
+    if (quoted && lua_rawlen(L, i) > longest_format(L))
+      return luaL_error(L, "the string for '%%q' is too long");
+    if (all.kind() == 's') size += text_length(L, i);
+    if (quoted) size += kQuoted * lua_rawlen(L, i);
+    if (size > longest_string(L)) return luaL_error(L, "resulting string too large");
+  }
+  if (size > kCountedFrom) spend(L, interpreter_of(L), static_cast<int64_t>(size / kPerStep));
+  return lua_tocfunction(L, lua_upvalueindex(1))(L);  // no call of its own: errors name this one
 }
 
 // ---- load
@@ -312,14 +347,30 @@ int load(lua_State* L) {
   return 1;
 }
 
+// How many bytes a format of string.pack asks for by numbers: "c1000" are as many.
+size_t bytes_by_number(const Text& f) {
+  constexpr size_t kMost = size_t{1} << 40;
+  size_t all = 0, one = 0;
+  for (const char* p = f.data; p < f.end(); ++p) {
+    one = *p >= '0' && *p <= '9' ? std::min(kMost, one * 10 + static_cast<size_t>(*p - '0')) : 0;
+    const bool ends = p + 1 == f.end() || p[1] < '0' || p[1] > '9';
+    if (ends) all += one;
+  }
+  return all;
+}
+
 // A function whose first argument is a format of moderate length. Upvalue: the stock one.
 int with_short_format(lua_State* L) {
-  if (lua_type(L, 1) == LUA_TSTRING && lua_rawlen(L, 1) > longest_format(L))
-    return luaL_error(L, "the format is too long");
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  return lua_gettop(L);
+  size_t size = 0;
+  if (lua_type(L, 1) == LUA_TSTRING) {
+    const Text f = text_at(L, 1);
+    if (f.size > longest_format(L)) return luaL_error(L, "the format is too long");
+    size = bytes_by_number(f);
+  }
+  for (int i = 2; i <= lua_gettop(L); ++i)
+    if (lua_type(L, i) == LUA_TSTRING) size += lua_rawlen(L, i);
+  if (size > longest_string(L)) return luaL_error(L, "the string is too long");
+  return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
 
 void bound_format(lua_State* L, const char* library, const char* name) {
@@ -343,6 +394,9 @@ void bound_strings(lua_State* L) {
   lua_pop(L, 1);
   for (const char* name : {"pack", "packsize", "unpack"}) bound_format(L, LUA_STRLIBNAME, name);
   bound_format(L, LUA_OSLIBNAME, "date");
+  for (const char* name : {"upper", "lower", "reverse"}) count_bytes(L, LUA_STRLIBNAME, name);
+  for (const char* name : {"len", "offset", "codepoint"}) count_bytes(L, LUA_UTF8LIBNAME, name);
+  count_bytes(L, LUA_GNAME, "tonumber");
 }
 
 void bound_load(lua_State* L) {

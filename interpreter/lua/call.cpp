@@ -18,6 +18,7 @@ namespace rille::lua {
 namespace {
 
 constexpr int kDepth = 64;
+constexpr int64_t kTableBytes = 160, kNamedBytes = 96;  // of a table, of an entry with a name
 constexpr int64_t kValueWork = 16;  // elements that a value read out of a table counts for
 
 int reference_body(lua_State* L) {
@@ -137,6 +138,8 @@ std::vector<Tensor> Call::tensors(int i, std::string_view name) const {
   if (TensorImpl* p = peek_tensor(L_, i, in_)) return {tensor_of(p)};
   if (!is_table(i)) wrong(i, name, "a list of tensors");
   const lua_Unsigned n = lua_rawlen(L_, i);
+  need_room(static_cast<int64_t>(n * sizeof(Tensor)));
+  out.reserve(n);
   for (lua_Unsigned k = 1; k <= n; ++k) {
     lua_rawgeti(L_, i, static_cast<lua_Integer>(k));
     TensorImpl* p = peek_tensor(L_, -1, in_);
@@ -188,20 +191,47 @@ uint32_t Call::slot(int i) const { return slot_of(L_, i, in_); }
 
 bool Call::plain_index(int i, IndexTerms& out) const { return read_plain_index(L_, i, out); }
 
-Value Call::value(int i) const {
+// What was read out of a value so far. It is also freed at once where the run ends meanwhile, which
+// takes 100 ns for each piece, so that there is a bound for how many there are.
+struct Call::Reading {
+  static constexpr int64_t kMost = 1 << 18;
   Poll poll;
-  return read(lua_absindex(L_, i), 0, poll);
+  int64_t pieces = 0;  // tables, texts and entries with names
+
+  void piece() {
+    const Budget* b = Budget::current();
+    if (++pieces > kMost && b && b->has_deadline())
+      throw arg_error("more than {} tables, strings and fields are read out of one value", kMost)
+          .hint("a limit of time holds");
+  }
+};
+
+namespace {
+
+// Before a table read out of another holds one more value, whose text is at the top of the stack. A
+// table may stand in another many times and takes room for each here, so that all of them count as
+// they are read.
+void count_value(lua_State* L, Table& into, int64_t besides) {
+  const auto text = lua_type(L, -1) == LUA_TSTRING ? static_cast<int64_t>(lua_rawlen(L, -1)) : 0;
+  into.charge.more(static_cast<int64_t>(sizeof(Value)) + text + besides);
 }
 
-Value Call::read(int i, int depth, Poll& poll) const {
-  poll(kValueWork);
+}  // namespace
+
+Value Call::value(int i) const {
+  Reading reading;
+  return read(lua_absindex(L_, i), 0, reading);
+}
+
+Value Call::read(int i, int depth, Reading& reading) const {
+  reading.poll(kValueWork);
   if (depth > kDepth) throw arg_error("tables are nested more than {} deep", kDepth);
   switch (lua_type(L_, i)) {
     case LUA_TBOOLEAN: return bool(lua_toboolean(L_, i));
     case LUA_TNUMBER:
       if (lua_isinteger(L_, i)) return int64_t{lua_tointegerx(L_, i, nullptr)};
       return lua_tonumberx(L_, i, nullptr);
-    case LUA_TSTRING: return string(i, "value");
+    case LUA_TSTRING: reading.piece(); return string(i, "value");
     case LUA_TUSERDATA:
       if (TensorImpl* p = peek_tensor(L_, i, in_)) return tensor_of(p);
       if (ObjectRef o = any_object(i)) return o;
@@ -213,22 +243,27 @@ Value Call::read(int i, int depth, Poll& poll) const {
   }
   if (!lua_checkstack(L_, 8)) throw std::bad_alloc();
   Table t;
+  reading.piece();
+  t.charge.more(kTableBytes);
   const lua_Unsigned n = lua_rawlen(L_, i);
   for (lua_Unsigned k = 1; k <= n; ++k) {
     lua_rawgeti(L_, i, static_cast<lua_Integer>(k));
-    t.list.push_back(read(lua_gettop(L_), depth + 1, poll));
+    count_value(L_, t, sizeof(Value));  // the list copies as it grows
+    t.list.push_back(read(lua_gettop(L_), depth + 1, reading));
     lua_settop(L_, -2);
   }
   for (lua_pushnil(L_); lua_next(L_, i); lua_settop(L_, -2)) {
     if (lua_type(L_, -2) == LUA_TSTRING) {
-      t.named.emplace(string(lua_gettop(L_) - 1, "key"), read(lua_gettop(L_), depth + 1, poll));
+      reading.piece();
+      count_value(L_, t, kNamedBytes + static_cast<int64_t>(lua_rawlen(L_, -2)));
+      t.named.emplace(string(lua_gettop(L_) - 1, "key"), read(lua_gettop(L_), depth + 1, reading));
     } else {
       const bool listed = lua_isinteger(L_, -2) && lua_tointegerx(L_, -2, nullptr) >= 1 &&
                           static_cast<lua_Unsigned>(lua_tointegerx(L_, -2, nullptr)) <= n;
       if (listed) continue;
       Error e = type_error("keys must be strings or positions 1..n, got {}",
                            describe_value(L_, lua_gettop(L_) - 1, in_));
-      if (lua_type(L_, -2) == LUA_TTABLE) e.hint("what a module holds is module:state_dict()");
+      if (lua_type(L_, -2) == LUA_TFUNCTION) e.hint("what a module holds is module:state_dict()");
       throw e;
     }
   }
@@ -325,7 +360,9 @@ namespace {
 
 void push_table(lua_State* L, Interpreter& in, const Table& t) {
   luaL_checkstack(L, 8, "tables are nested too deep");
-  lua_createtable(L, static_cast<int>(t.list.size()), static_cast<int>(t.named.size()));
+  constexpr size_t kMost = size_t{1} << 19;  // places that are made at once
+  lua_createtable(L, static_cast<int>(std::min(t.list.size(), kMost)),
+                  static_cast<int>(std::min(t.named.size(), kMost)));
   for (size_t i = 0; i < t.list.size(); ++i) {
     push_value(L, in, t.list[i]);
     lua_rawseti(L, -2, static_cast<lua_Integer>(i) + 1);

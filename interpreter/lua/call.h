@@ -35,8 +35,10 @@ class Callback {
   bool belongs_to(const Interpreter& in) const { return gate_ == in.gate; }
 
  private:
+  static constexpr int64_t kBytes = 256;  // with what holds it: a hook, an option, a scope
   std::shared_ptr<Gate> gate_;
   int reference_;
+  const Charge charge_{kBytes};
 };
 
 /// A Lua error on its way through C++ frames: the raised value waits in the registry.
@@ -125,8 +127,9 @@ class Call {
   Site where() const;
 
  private:
+  struct Reading;
   ObjectRef any_object(int i) const;
-  Value read(int i, int depth, Poll& poll) const;
+  Value read(int i, int depth, Reading& reading) const;
   lua_State* L_;
   Interpreter& in_;
 };

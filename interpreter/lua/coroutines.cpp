@@ -42,6 +42,7 @@ int bounded_call(lua_State* L) {
   if (in.closing >= kClosing) return luaL_error(L, "coroutines close one another too deep");
   spend(L, in, kResume);
   lua_State* co = coroutine_meant(L);
+  if (co) watch_resumed(L, co, in);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   lua_State* before = std::exchange(in.running, co ? co : L);
@@ -79,6 +80,7 @@ int resume(lua_State* L) {
   Interpreter& in = interpreter(L);
   lua_State* co = lua_tothread(L, 1);
   spend(L, in, kResume);
+  watch_resumed(L, co, in);
   lua_State* before = std::exchange(in.running, co);
   const int results = stock(L);
   in.running = before;

@@ -19,7 +19,7 @@ void set_natives(lua_State* L, Interpreter& in, std::span<const NativeEntry> lis
 
 void push_methods(lua_State* L, Interpreter& in, std::span<const NativeEntry> natives) {
   lua_newtable(L);
-  for (const OpInfo* op : all_ops()) {
+  for (const OpInfo* op : public_ops()) {
     if (!op->method) continue;
     lua_pushlstring(L, op->name.data(), op->name.size());  // no string of C++'s: Lua may raise here
     push_op(L, in, *op, OpForm::plain);
@@ -110,7 +110,7 @@ void define_ops(Interpreter& in) {
   lua_State* L = in.L;
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   luaL_getsubtable(L, -1, "rille");
-  for (const OpInfo* op : all_ops()) {
+  for (const OpInfo* op : public_ops()) {
     lua_pushlstring(L, op->name.data(), op->name.size());
     push_op(L, in, *op, OpForm::plain);
     lua_rawset(L, -3);

@@ -6,6 +6,7 @@
 
 #include "interpreter/lua/interpreter.h"
 #include "interpreter/lua/limits.h"
+#include "interpreter/lua/unit.h"
 #include "ops/op_info.h"
 
 namespace rille::lua {
@@ -27,7 +28,7 @@ bool guarded(lua_State* L, Interpreter& in, const Blame& blame, Work&& work) noe
   if (in.stress.collect) [[unlikely]]
     collect(L, in);
   const Entered entered(in, L);
-  const Spending spending(in.budget.get());
+  const LimitedCall call(L, in.budget.get());
   try {
     if (in.budget) [[unlikely]]
       check_budget(L, in);

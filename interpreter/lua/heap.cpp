@@ -8,7 +8,9 @@
 #include <new>
 #include <string_view>
 
+#include "interpreter/lua/bounded_libraries.h"
 #include "interpreter/lua/box.h"
+#include "interpreter/lua/limits.h"
 #include "interpreter/lua/printable.h"
 
 namespace rille::lua {
@@ -73,18 +75,57 @@ void* allocate(void* interpreter, void* block, size_t old_size, size_t size) {
   return block ? resize(in.small_blocks, block, old_size, size) : fresh(in.small_blocks, size);
 }
 
+// What one instruction works on must be of moderate length where a run has to end in time: a
+// string, which Lua copies and compares whole, and the keys of a table, which it all moves when the
+// table grows (Lua asks for the room of keys as of no kind, in a new block).
+bool is_too_long(Interpreter& in, const void* block, size_t kind, size_t size) {
+  constexpr int64_t kHead = 64;  // what Lua keeps before a string, at most
+  if (block || in.policy.time_limit <= 0 || !in.budget->running()) return false;
+  const int64_t most = kind == LUA_TSTRING ? kLongestTimed + kHead
+                       : kind == 0         ? kLongestKeys
+                                           : INT64_MAX;
+  const auto bytes = static_cast<int64_t>(size);
+  if (bytes <= most) return false;
+  in.budget->refuse_block(bytes, kind == LUA_TSTRING ? kLongestTimed : kLongestKeys);
+  return true;
+}
+
+void note_size(Interpreter& in, const void* block, size_t old_size, size_t size) {
+  if (in.policy.time_limit <= 0) return;
+  if (in.block_sizes.add(size)) look_soon(in);
+  if (block) in.block_sizes.remove(old_size);
+}
+
+constexpr size_t kMoved = size_t{1} << 20;
+
+// What a block takes with what is lost around it.
+int64_t taken(size_t size) {
+  constexpr size_t kStep = 16;
+  return static_cast<int64_t>((size + kStep - 1) / kStep * kStep +
+                              (SmallBlocks::fits(size) ? 0 : kStep));
+}
+
 // The same under a budget, which counts every byte. Lua answers a refusal with a collection, and
 // counts on blocks that shrink.
 void* allocate_counted(void* interpreter, void* block, size_t old_size, size_t size) {
-  Budget& budget = *static_cast<Interpreter*>(interpreter)->budget;
-  const auto grown = static_cast<int64_t>(size) - static_cast<int64_t>(block ? old_size : 0);
+  Interpreter& in = *static_cast<Interpreter*>(interpreter);
+  Budget& budget = *in.budget;
+  const int64_t grown = (size > 0 ? taken(size) : 0) - (block ? taken(old_size) : 0);
   if (grown <= 0) {
     budget.shrink_heap(-grown);
+    note_size(in, block, old_size, size);
     return allocate(interpreter, block, old_size, size);
   }
-  if (!budget.grow_heap(grown, static_cast<int64_t>(size))) return nullptr;
+  if (is_too_long(in, block, old_size, size)) return nullptr;
+  // A large block may have to be copied: then both are there for a moment.
+  const int64_t copied = block && old_size >= kMoved ? taken(old_size) : 0;
+  if (!budget.grow_heap(grown + copied, static_cast<int64_t>(size))) return nullptr;
   void* made = allocate(interpreter, block, old_size, size);
-  if (!made) budget.shrink_heap(grown);
+  if (copied > 0) budget.shrink_heap(copied);
+  if (made)
+    note_size(in, block, old_size, size);
+  else
+    budget.shrink_heap(grown);
   return made;
 }
 

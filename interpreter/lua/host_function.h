@@ -31,4 +31,9 @@ void define_host_functions(Interpreter& in);
 /// Pushes one as a Lua function; may raise for want of memory.
 void push_host_function(lua_State* L, Interpreter& in, const ObjectRef& function);
 
+/// The value on top of the stack is what the host sets under that dotted name. Where it is a
+/// function, bind_again sets it again, whatever scripts have put there since. May raise, both.
+void remember_bound(lua_State* L, std::string_view name);
+void bind_again(lua_State* L);
+
 }  // namespace rille::lua

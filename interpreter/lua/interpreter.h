@@ -16,6 +16,7 @@
 #include "core/budget.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "interpreter/lua/block_sizes.h"
 #include "interpreter/lua/gate.h"
 #include "interpreter/lua/owned.h"
 #include "interpreter/lua/pace.h"
@@ -105,6 +106,7 @@ struct Interpreter {
 
   Owned owned;
   SmallBlocks small_blocks;
+  BlockSizes block_sizes;  // kept where time is limited
   Stress stress;
   volatile std::sig_atomic_t signal = 0;  // that asked the script to stop
   int closing = 0;                        // depth of coroutines that close one another
@@ -118,6 +120,8 @@ struct Interpreter {
   std::atomic<bool> stop_requested{false};  // by request_stop, and by signals
   Budget* signals = nullptr;                // what ops ask whether a signal ends them
   std::shared_ptr<Budget> budget;           // null without limits
+  std::shared_ptr<Budget> owner_budget;     // of a worker: that of the run that it works for
+  bool looks_soon = false;                  // the hook was told to come early
   std::string over_text;                    // the first error that told that a run is over
   int runs = 0;                             // chunks that run inside one another
 

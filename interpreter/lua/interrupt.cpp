@@ -7,6 +7,7 @@
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
 #include "interpreter/lua/limits.h"
+#include "interpreter/lua/unit.h"
 
 namespace rille::lua {
 namespace {
@@ -42,6 +43,7 @@ void take_effect(lua_State* L, Interpreter& in) {
 void stop(lua_State* L, lua_Debug* at) {
   lua_getinfo(L, "S", at);
   if (*at->what == 'C') return;
+  if (puts_off_stop(L)) return;
   Interpreter& in = interpreter_of(L);
   if (in.signal != 0) raise_signal(L, in);
   watch_instructions(L, in);  // it was forgotten
@@ -99,7 +101,8 @@ bool ended_by_signal(lua_State* L, Interpreter& in, Error& e) {
 }
 
 void stop_if_signalled(lua_State* L, Interpreter& in) {
-  if (in.signals && in.stop_requested.load(std::memory_order_relaxed)) raise_signal(L, in);
+  if (in.signals && in.stop_requested.load(std::memory_order_relaxed) && !puts_off_stop(L))
+    raise_signal(L, in);
 }
 
 void pass_interrupt_on(lua_State* L, Interpreter& in, bool changed) {

@@ -295,7 +295,10 @@ void open_libraries(Interpreter& in) {
     bound_strings(L);
     bound_tables(L);
   }
-  if (in.policy.limited()) bound_load(L);
+  if (in.policy.limited()) {
+    bound_load(L);
+    bound_collector(L);
+  }
   if (in.policy.interactive) pass_interrupts_on(L);
   if (in.budget) replace_protected_calls(L);
   if (in.policy.sandbox) strip_libraries(L);

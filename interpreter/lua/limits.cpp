@@ -2,11 +2,14 @@
 
 #include <lua.hpp>
 
+#include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
 #include "interpreter/lua/interrupt.h"
+#include "interpreter/lua/unit.h"
 
 namespace rille::lua {
 namespace {
@@ -23,18 +26,28 @@ constexpr int kStep = 1000;  // instructions from hook to hook
   __builtin_unreachable();
 }
 
+// The nearer the deadline, the sooner the next look, so that instructions that take long, which
+// work on long strings or large tables, are no more than the time that is left allows.
 int step_of(const Interpreter& in) {
-  return in.budget->is_over() ? 1 : static_cast<int>(in.budget->left(kStep));
+  if (in.budget->is_over()) return 1;
+  const int64_t step = in.budget->left(kStep);
+  if (!in.budget->has_deadline()) return static_cast<int>(step);
+  const double slowest = in.block_sizes.slowest_instruction(), left = in.budget->seconds_left();
+  if (slowest * static_cast<double>(step) <= left) return static_cast<int>(step);
+  return static_cast<int>(std::max(1.0, left / slowest));
 }
 
 // Once the run is over it is called for every instruction, so that whoever catches its error gets
-// no further.
+// no further. Where the heap had it come early, as many count as would have passed.
 void count(lua_State* L, lua_Debug*) {
   Interpreter& in = interpreter_of(L);
   const int counted = lua_gethookcount(L);
-  const bool over = in.budget->spend(counted);
-  if (step_of(in) != counted) watch_instructions(L, in);
-  if (over) raise_over(L, in);
+  const bool early = std::exchange(in.looks_soon, false);
+  bool over = in.budget->spend(early ? kStep : counted);
+  if (!over && counted < kStep) over = in.budget->look();
+  if (early || step_of(in) != counted) watch_instructions(L, in);
+  if (over && !puts_off_stop(L)) raise_over(L, in);
+  follow_heap(L, in);
 }
 
 // Garbage that holds tensors is found by a collection only, and Lua's emergency one frees none.
@@ -55,7 +68,7 @@ void make_budget(Interpreter& in) {
                       .instructions = p.instruction_limit,
                       .seconds = p.time_limit,
                       .may_be_stopped = p.interruptible};
-  in.budget = std::make_shared<Budget>(limits, in.stop_requested, in.context);
+  in.budget = std::make_shared<Budget>(limits, in.stop_requested, in.context, in.owner_budget);
   in.pace.quantum = 0;  // the first step finds the right one
 }
 
@@ -66,17 +79,33 @@ void watch_instructions(lua_State* L, const Interpreter& in) {
     lua_sethook(L, nullptr, 0, 0);
 }
 
+void look_soon(Interpreter& in) noexcept {
+  if (!in.running || !in.budget->has_deadline()) return;
+  in.looks_soon = true;
+  lua_sethook(in.running, count, LUA_MASKCOUNT, 1);
+}
+
+void watch_resumed(lua_State* L, lua_State* co, Interpreter& in) {
+  if (!in.budget || !in.budget->has_deadline()) return;
+  // Looks at the clock are as far apart as a hundred of these, each with as many instructions.
+  constexpr double kBetween = 100.0 * kStep;
+  if (in.block_sizes.slowest_instruction() * kBetween <= in.budget->seconds_left()) return;
+  if (in.budget->look() && !puts_off_stop(L)) raise_over(L, in);
+  if (step_of(in) < lua_gethookcount(co)) watch_instructions(co, in);
+}
+
 void spend(lua_State* L, Interpreter& in, int64_t instructions) {
   stop_if_signalled(L, in);
-  if (in.budget && in.budget->spend(instructions)) raise_over(L, in);
+  if (in.budget && in.budget->spend(instructions) && !puts_off_stop(L)) raise_over(L, in);
 }
 
 void check_budget(lua_State* L, Interpreter& in) {
   Budget& budget = *in.budget;
-  if (budget.over()) {
+  if (budget.over() && !Unit::held()) {
     watch_instructions(L, in);
     budget.raise();
   }
+  follow_heap(L, in);
   if (nearly_full(in) || budget.too_much()) step_collector(L, in);
   if (!budget.too_much()) return;
   collect(L, in);
@@ -111,6 +140,8 @@ LimitedRun::LimitedRun(Interpreter& in)
   in.over_text.clear();
   in.budget->begin_run();
   in.budget->over();  // a stop that came before counts from the first instruction
+  leave_steps(in);
+  if (in.budget->refuses(in.budget->tensor_room() / 8)) collect(in.L, in);  // of the run before
   watch_instructions(in.L, in);
 }
 

@@ -14,6 +14,13 @@ void make_budget(Interpreter& in);
 /// Sets the hook that counts instructions, or takes another one away where nothing is limited.
 void watch_instructions(lua_State* L, const Interpreter& in);
 
+/// Has the hook come after the next instruction, for one may take longer now. Called by the heap.
+void look_soon(Interpreter& in) noexcept;
+
+/// Before the coroutine `co` runs: its count may be from a time when instructions were faster.
+/// Raises where the run is over.
+void watch_resumed(lua_State* L, lua_State* co, Interpreter& in);
+
 /// Counts work that a C function does in a loop as so many instructions; raises where the run is
 /// over. For functions that own nothing.
 void spend(lua_State* L, Interpreter& in, int64_t instructions);

@@ -7,6 +7,7 @@
 
 #include "core/budget.h"
 #include "core/fail.h"
+#include "interpreter/lua/bounded_libraries.h"
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/limits.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int kDepth = 64;
 constexpr int64_t kLook = 4096;  // numbers from one look at memory, or the clock, to the next
+constexpr int64_t kMade = kLongestKeys / 16 - 1;  // places of a list that are made at once
 
 class Reader {
  public:
@@ -82,14 +84,9 @@ class Reader {
     if (depth != sizes_.size())
       throw shape_error("rows differ in depth: a number stands where a list is wanted");
     kind = true;
+    // A list may stand in a table many times, and then takes less room there than here.
+    if (out_.values.size() % kLook == 0) out_.charge.more(kLook * sizeof(Numbers::Number));
     out_.values.push_back(v);
-    if (out_.values.size() % kLook == 0) check_room();
-  }
-
-  // A list may stand in a table many times, and then takes less room there than here.
-  void check_room() const {
-    const auto bytes = static_cast<int64_t>(out_.values.size() * sizeof(Numbers::Number));
-    if (const Budget* b = Budget::counting(); b && b->refuses(bytes)) b->raise_out_of_memory(bytes);
   }
 
   lua_State* L_;
@@ -119,7 +116,7 @@ struct Pusher {
     if (dim == t.rank()) return element();
     const int64_t n = t.shape()[dim];
     luaL_checkstack(L, 4, "tables are nested too deep");
-    lua_createtable(L, static_cast<int>(std::min<int64_t>(n, 1 << 30)), 0);
+    lua_createtable(L, static_cast<int>(std::min(n, kMade)), 0);
     for (int64_t i = 1; i <= n; ++i) {
       list(dim + 1);
       lua_rawseti(L, -2, i);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <variant>
 
+#include "core/budget.h"
 #include "interpreter/lua/interpreter.h"
 
 namespace rille::lua {
@@ -15,6 +16,7 @@ struct Numbers {
   Shape shape;
   std::deque<Number> values;  // grows without copying
   bool floats = false, integers = false, booleans = false;
+  Charge charge;  // for the values
 };
 
 /// The nested list, number or boolean at index i. Inside `guarded`: throws for anything else in it.

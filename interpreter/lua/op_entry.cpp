@@ -36,11 +36,6 @@ struct Callee {
   OpForm form;
 };
 
-bool truth_of(const Tensor& t) {
-  if (t.is_meta()) throw fail(Kind::device, "E_NO_KERNEL", "meta tensors have no values");
-  return t.item() != 0;
-}
-
 void run(lua_State* L, const Callee& up, const Arranged& from, Box* const* boxes, bool& truth) {
   Arguments args(up.op);
   read_args(L, up.in, up.op, from, args.get());
@@ -56,7 +51,7 @@ void run(lua_State* L, const Callee& up, const Arranged& from, Box* const* boxes
   if (from.requires_grad && lua_toboolean(L, from.requires_grad))
     for (const Tensor& t : results) autograd::set_requires_grad(t, true);
   if (up.op.truth) {
-    truth = truth_of(results[0]);
+    truth = results[0].item() != 0;
   } else if (up.op.results == 0) {
     for (Tensor& t : results) up.in.results.push_back(std::move(t));
   } else {
@@ -124,7 +119,7 @@ int shared_entry(lua_State* L) {
 // native.share_op(name, f)
 int share_op(lua_State* L) {
   Interpreter& in = *static_cast<Interpreter*>(lua_touserdata(L, lua_upvalueindex(1)));
-  const OpInfo* op = find_op(luaL_checkstring(L, 1));
+  const OpInfo* op = find_public_op(luaL_checkstring(L, 1));
   if (!op) return luaL_argerror(L, 1, "not an op");
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);

@@ -22,7 +22,7 @@ class Owned {
   static constexpr uint32_t kNone = UINT32_MAX;
   // What a slot and what it holds take besides values: a tensor's shape and the like, which Lua's
   // heap knows nothing of.
-  static constexpr int64_t kBytes = 256;
+  static constexpr int64_t kBytes = 512;
 
   /// A free slot for the box at that address, or kNone where memory for one more can't be had.
   uint32_t take(const void* box) noexcept;

@@ -12,6 +12,9 @@ namespace rille::lua {
 namespace {
 
 constexpr int64_t kSmallGraph = int64_t{4} << 20;
+constexpr int64_t kSmallHeap = int64_t{16} << 20;
+
+int64_t heap_bytes(lua_State* L) { return int64_t{lua_gc(L, LUA_GCCOUNT)} << 10; }
 
 int64_t live(const Interpreter& in) {
   return in.budget && in.budget->counts() ? in.budget->tensors() : memory::allocated();
@@ -29,19 +32,34 @@ int64_t least_quantum(const Interpreter& in) { return std::min(Pace::kQuantum, r
 // A full collection takes about 0.2 ns for a byte of Lua's heap, making a tensor 0.1 ns for a byte
 // at the very least: after this many bytes for each byte of heap it takes some percents of the
 // time.
-bool worth_full(lua_State* L, const Pace& pace) {
-  const int64_t heap = int64_t{lua_gc(L, LUA_GCCOUNT)} << 10;
-  return pace.since_full >= 64 * heap;
-}
+bool worth_full(lua_State* L, const Pace& pace) { return pace.since_full >= 64 * heap_bytes(L); }
 
-// Garbage that has outlived two young collections is found by full ones only.
+// Garbage that has outlived two young collections is found by full ones only. Lua would run one
+// once its heap has doubled, but not where steps of ours come before that: they put its count back.
 bool has_grown(lua_State* L, const Interpreter& in) {
   const Pace& pace = in.pace;
+  if (heap_bytes(L) > 2 * pace.heap + kSmallHeap) return true;
   const int64_t now = live(in), quantum = least_quantum(in);
   if (now < pace.base + std::max(pace.base / 4, 2 * quantum)) return false;
   if (worth_full(L, pace) || now > 2 * pace.base + 8 * quantum) return true;
   const int64_t most = room(in);
   return now > most / 10 * 9 && pace.since_full > most / 64;
+}
+
+// From a heap of this size on: a collection of so many bytes of small tables takes some 20 ms.
+constexpr int64_t kLargeHeap = int64_t{32} << 20;
+
+// What is garbage by the end of a cycle that has begun is found by the next.
+void collect_whole(lua_State* L, const Interpreter& in) {
+  if (!in.pace.in_steps) {
+    lua_gc(L, LUA_GCCOLLECT);
+    return;
+  }
+  for (int cycles = 0; cycles < 2 && !in.budget->over();) {
+    const int ended = lua_gc(L, LUA_GCSTEP, 0);
+    if (ended < 0) return;  // in a finalizer
+    cycles += ended;
+  }
 }
 
 class Collecting {
@@ -66,10 +84,11 @@ class Collecting {
     free_buried(in_);
   }
   void full() {
-    lua_gc(L_, LUA_GCCOLLECT);
+    collect_whole(L_, in_);
     free_buried(in_);
     pace_.since_full = 0;
     pace_.base = live(in_);
+    pace_.heap = heap_bytes(L_);
   }
 
  private:
@@ -80,8 +99,26 @@ class Collecting {
 
 }  // namespace
 
+void follow_heap(lua_State* L, Interpreter& in) {
+  const Budget& budget = *in.budget;
+  if (in.pace.in_steps || budget.own_heap() < kLargeHeap) [[likely]]
+    return;
+  if (!in.owns_heap || !budget.has_deadline()) return;
+  // A step for each 64 KiB that the heap grows by, of some 10,000 objects. Less work for each byte
+  // than Lua's own steps do, since a string of megabytes is paid for at once.
+  constexpr int kPause = 130, kWork = 8, kStep = 16;
+  if (lua_gc(L, LUA_GCINC, kPause, kWork, kStep) < 0) return;  // in a finalizer
+  in.pace.in_steps = in.pace.incremental = true;
+}
+
+void leave_steps(Interpreter& in) {
+  if (!in.pace.in_steps || in.budget->own_heap() >= kLargeHeap) return;
+  lua_gc(in.L, LUA_GCGEN, 0, 0);
+  in.pace.in_steps = in.pace.incremental = false;
+}
+
 void collect(lua_State* L, Interpreter& in) {
-  lua_gc(L, LUA_GCCOLLECT);
+  collect_whole(L, in);
   free_buried(in);
 }
 

@@ -25,6 +25,7 @@ bool in_class(int c, int name) {
     case 'u': yes = std::isupper(c); break;
     case 'w': yes = std::isalnum(c); break;
     case 'x': yes = std::isxdigit(c); break;
+    case 'z': yes = c == 0; break;
     default: return name == c;
   }
   return std::isupper(name) ? !yes : yes;

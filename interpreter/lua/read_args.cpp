@@ -231,6 +231,7 @@ class Reader {
     }
     if (lua_type(L_, i) != LUA_TTABLE) wrong(f, i);
     const lua_Unsigned n = lua_rawlen(L_, i);
+    need_room(static_cast<int64_t>(2 * n * sizeof(int64_t)));  // lists copy as they grow
     for (lua_Unsigned k = 1; k <= n; ++k) {
       lua_rawgeti(L_, i, static_cast<lua_Integer>(k));
       take_one(lua_gettop(L_));
@@ -262,6 +263,7 @@ class Reader {
     }
     if (lua_type(L_, i) != LUA_TTABLE) wrong(f, i);
     const lua_Unsigned n = lua_rawlen(L_, i);
+    need_room(static_cast<int64_t>(2 * n * sizeof(int64_t)));  // lists copy as they grow
     for (lua_Unsigned k = 1; k <= n; ++k) {
       lua_rawgeti(L_, i, static_cast<lua_Integer>(k));
       TensorImpl* p = peek_tensor(L_, -1, in_);
@@ -282,6 +284,7 @@ class Reader {
     }
     if (lua_type(L_, i) != LUA_TTABLE) wrong(f, i);
     const lua_Unsigned n = lua_rawlen(L_, i);
+    need_room(static_cast<int64_t>(2 * n * sizeof(int64_t)));  // lists copy as they grow
     for (lua_Unsigned k = 1; k <= n; ++k) {
       lua_rawgeti(L_, i, static_cast<lua_Integer>(k));
       list.push_back(number(f, lua_gettop(L_)));

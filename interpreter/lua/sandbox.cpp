@@ -5,8 +5,11 @@
 #include <lua.hpp>
 
 #include "core/fail.h"
+#include "interpreter/lua/bounded_libraries.h"
+#include "interpreter/lua/conversions.h"
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
+#include "interpreter/lua/host_function.h"
 #include "interpreter/lua/libraries.h"
 #include "interpreter/lua/printable.h"
 #include "interpreter/lua/read_only.h"
@@ -16,6 +19,7 @@ namespace {
 
 const char kLibraryGlobalsKey = 0;  // registry: the globals of the standard library
 const char kAllowedKey = 0;         // registry: what the sandbox's globals are at first
+const char kRenewKey = 0;           // registry: rille.run_state's renew
 
 // ---- refusing
 // -----------------------------------------------------------------------------------
@@ -63,12 +67,10 @@ int to_string(lua_State* L) {
 
 // string.format. Upvalue: the one it was.
 int format(lua_State* L) {
-  const char* text = luaL_checkstring(L, 1);
-  for (const char* p = std::strchr(text, '%'); p; p = std::strchr(p, '%')) {
-    p += 1 + std::strspn(p + 1, "-+ #0123456789.");
-    if (*p == 'p') return refuse_as(L, "format", "%p");
-    if (*p) ++p;
-  }
+  size_t size = 0;
+  const char* text = luaL_checklstring(L, 1, &size);
+  for (Conversions all({text, size}); all.more(); all.next())
+    if (all.kind() == 'p') return refuse_as(L, "format", "%p");
   for (int i = 2; i <= lua_gettop(L); ++i) {
     const int kind = lua_type(L, i);
     if (kind != LUA_TTABLE && kind != LUA_TFUNCTION && kind != LUA_TTHREAD && kind != LUA_TUSERDATA)
@@ -133,27 +135,44 @@ int collect_garbage(lua_State* L) {
     return 1;
   }
   if (std::strcmp(what, "collect") == 0) {
-    lua_pushinteger(L, lua_gc(L, LUA_GCCOLLECT));
+    collect_for_script(L);
+    lua_pushinteger(L, 0);
     return 1;
   }
   if (std::strcmp(what, "step") != 0) return refuse_as(L, "collectgarbage", what);
-  lua_pushboolean(L, lua_gc(L, LUA_GCSTEP, 0));
+  lua_pushboolean(L, step_for_script(L));
   return 1;
 }
 
-// require of the standard library's public modules. Upvalue: the standard library's require.
+// 1: a table, 2: a name. Under pcall: what isn't there may be an error.
+int get_field(lua_State* L) {
+  lua_gettable(L, 1);
+  return 1;
+}
+
+// require of what is public: "rille.optim.lr" gives what rille.optim.lr is, where that is a table
+// or a function. It searches no other list, file or module.
+// Upvalue: the table `rille`, read-only.
 int require(lua_State* L) {
-  const char* name = luaL_checkstring(L, 1);
+  size_t size = 0;
+  const char* text = luaL_checklstring(L, 1, &size);
+  std::string_view rest(text, size);
   lua_settop(L, 1);
-  constexpr const char* private_modules[] = {"rille.native", "rille.prelude", "rille.methods",
-                                             "rille.repl", "rille.recipe."};
-  bool known = is_embedded(name) || std::strcmp(name, "rille") == 0;
-  for (const char* m : private_modules) known &= std::strncmp(name, m, std::strlen(m)) != 0;
-  if (!known) return refuse_as(L, "require", name);
+  if (rest != "rille" && !rest.starts_with("rille.")) return refuse_as(L, "require", text);
   lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, 1, 1);
-  make_read_only(L);
+  for (rest.remove_prefix(5); !rest.empty();) {
+    const std::string_view part = rest.substr(1, rest.find('.', 1) - 1);
+    rest.remove_prefix(part.size() + 1);
+    if (lua_type(L, 2) != LUA_TTABLE) return refuse_as(L, "require", text);
+    lua_pushcfunction(L, get_field);
+    lua_insert(L, 2);
+    lua_pushlstring(L, part.data(), part.size());
+    const int status = lua_pcall(L, 2, 1, 0);
+    if (status == LUA_ERRMEM) return lua_error(L);
+    if (status != LUA_OK) return refuse_as(L, "require", text);
+  }
+  const int kind = lua_type(L, 2);
+  if (kind != LUA_TTABLE && kind != LUA_TFUNCTION) return refuse_as(L, "require", text);
   return 1;
 }
 
@@ -201,7 +220,10 @@ void push_allowed(lua_State* L) {
     lua_setfield(L, allowed, name);
   }
   luaL_setfuncs(L, own, 0);
-  lua_getglobal(L, "require");
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_getfield(L, -1, "rille");
+  lua_remove(L, -2);
+  make_read_only(L);
   lua_pushcclosure(L, require, 1);
   lua_setfield(L, allowed, "require");
   allow_libraries(L, allowed);
@@ -214,6 +236,15 @@ void copy_fields(lua_State* L, int from, int to) {
     lua_pushvalue(L, -2);
     lua_rawset(L, to);
   }
+}
+
+// The function that puts back what the library keeps for the time of a run, kept by the registry.
+void find_renewal(lua_State* L) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_getfield(L, -1, "rille.run_state");
+  lua_getfield(L, -1, "renew");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &kRenewKey);
+  lua_pop(L, 2);
 }
 
 // Every string has this metatable.
@@ -287,6 +318,7 @@ void separate_globals(Interpreter& in) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &kLibraryGlobalsKey);
   lua_newtable(L);
   if (in.policy.sandbox) {
+    find_renewal(L);
     push_allowed(L);
   } else {
     lua_newtable(L);
@@ -313,6 +345,11 @@ void renew_globals(Interpreter& in) {
   lua_setmetatable(L, globals);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &kAllowedKey);
   copy_fields(L, globals + 1, globals);
+  if (in.runs <= 1) {
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &kRenewKey);
+    lua_call(L, 0, 0);
+    bind_again(L);
+  }
   lua_settop(L, globals - 1);
 }
 

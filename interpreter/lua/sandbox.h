@@ -18,7 +18,8 @@ void strip_libraries(lua_State* L);
 void separate_globals(Interpreter& in);
 
 /// At the beginning of a run: the sandbox's globals are what they were, whatever the last run did
-/// to them; what it added stays.
+/// to them; what it added stays. So are, where the run is inside of no other, the settings of the
+/// library and the functions that the host bound.
 void renew_globals(Interpreter& in);
 
 /// Gives the chunk on top of the stack the globals of the standard library.

@@ -2,6 +2,7 @@
 
 #include <lua.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
@@ -17,7 +18,9 @@ namespace {
 const char kLoadedKey = 0;  // registry: package.loaded, found without making a string
 
 constexpr int kDepth = 180;
-constexpr int kShown = 6;  // steps of a route that an error tells
+constexpr int kShown = 6;            // steps of a route that an error tells
+constexpr int64_t kNodeBytes = 256;  // of a table or function, with what finds it again
+constexpr int64_t kWork = 64;        // elements that a value on its way counts for
 
 // ---- taking out
 // ----------------------------------------------------------------------------------
@@ -98,6 +101,7 @@ class Packer {
   using Item = Parcel::Item;
 
   Item item(int i, int depth, const Step& at) {
+    poll_(kWork);
     switch (lua_type(L_, i)) {
       case LUA_TNONE:
       case LUA_TNIL: return {};
@@ -121,6 +125,7 @@ class Packer {
     if (depth > kDepth) throw arg_error("{} is nested more than {} deep", route(at), kDepth);
     if (!lua_checkstack(L_, 12)) throw std::bad_alloc();
     const size_t n = parcel_.nodes.size();
+    parcel_.charge.more(kNodeBytes);
     parcel_.nodes.emplace_back();
     nodes_.emplace(address, n);
     if (is_globals(i)) return n;
@@ -146,6 +151,7 @@ class Packer {
         step.position = lua_tointegerx(L_, key, nullptr);
       else
         step.name = "?";
+      parcel_.charge.more(2 * sizeof(std::pair<Item, Item>));  // the list copies as it grows
       Item name = item(key, depth + 1, step);
       t.entries.emplace_back(std::move(name), item(key + 1, depth + 1, step));
     }
@@ -163,6 +169,7 @@ class Packer {
     const bool dumped = lua_dump(L_, append, &f.code, 0) == 0;
     lua_settop(L_, -2);
     if (!dumped) throw std::bad_alloc();
+    parcel_.charge.more(static_cast<int64_t>(f.code.size()));
     for (int k = 1; const char* name = lua_getupvalue(L_, i, k); ++k) {
       const Step step{&at, name, 0, true};
       Parcel::Upvalue u;
@@ -229,6 +236,7 @@ class Packer {
   std::string text(int i) {
     size_t n = 0;
     const char* s = lua_tolstring(L_, i, &n);
+    parcel_.charge.more(static_cast<int64_t>(n));
     return {s, n};
   }
 
@@ -241,6 +249,7 @@ class Packer {
   lua_State* L_;
   Interpreter& in_;
   Parcel parcel_;
+  Poll poll_;
   std::unordered_map<const void*, size_t> nodes_;
   std::unordered_map<const void*, std::pair<size_t, int>> variables_;  // by lua_upvalueid
   std::unordered_map<const void*, Parcel::Named> names_;
@@ -293,12 +302,25 @@ void push_named(lua_State* L, const Parcel::Named& name) {
   lua_remove(L, -2);
 }
 
+// Lua gives the positions of a list first, in order.
+void make_table(lua_State* L, const Parcel::Table& t) {
+  size_t listed = 0;
+  const auto is_next = [&](const Parcel::Item& key) {
+    const auto* n = std::get_if<int64_t>(&key);
+    return n && *n == static_cast<int64_t>(listed) + 1;
+  };
+  while (listed < t.entries.size() && is_next(t.entries[listed].first)) ++listed;
+  constexpr size_t kMost = size_t{1} << 19;  // places that are made at once
+  lua_createtable(L, static_cast<int>(std::min(listed, kMost)),
+                  static_cast<int>(std::min(t.entries.size() - listed, kMost)));
+}
+
 void make_node(lua_State* L, const Parcel& parcel, size_t n) {
   const auto& node = parcel.nodes[n];
   if (const auto* name = std::get_if<Parcel::Named>(&node)) {
     push_named(L, *name);
   } else if (const auto* t = std::get_if<Parcel::Table>(&node)) {
-    lua_createtable(L, 0, static_cast<int>(t->entries.size()));
+    make_table(L, *t);
   } else if (const auto* f = std::get_if<Parcel::Function>(&node)) {
     if (luaL_loadbufferx(L, f->code.data(), f->code.size(), "=?", "b") != LUA_OK) lua_error(L);
   } else {

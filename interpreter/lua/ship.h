@@ -41,6 +41,7 @@ struct Parcel {
 
   std::vector<std::variant<Globals, Named, Table, Function>> nodes;
   Item root;
+  Charge charge;  // for all of it
 };
 
 /// Makes what pack needs to be found. Called once, when the bindings are defined.

@@ -3,6 +3,8 @@
 #include <lua.hpp>
 
 #include "interpreter/lua/diagnose.h"
+#include "interpreter/lua/read_only.h"
+#include "interpreter/lua/unit.h"
 
 namespace rille::lua {
 
@@ -14,6 +16,17 @@ void watch(Interpreter& in) {
   };
 }
 
+namespace {
+
+// native.shared(t): the table as objects that scripts get may hold it: in the sandbox a look at it.
+int shared(lua_State* L) {
+  lua_settop(L, 1);
+  if (interpreter_of(L).policy.sandbox) make_read_only(L);
+  return 1;
+}
+
+}  // namespace
+
 void add_raise(lua_State* L, Interpreter& in) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   luaL_getsubtable(L, -1, "rille.native");
@@ -22,6 +35,9 @@ void add_raise(lua_State* L, Interpreter& in) {
   lua_setfield(L, -2, "raise");
   lua_pushcfunction(L, stand_in_from_script);
   lua_setfield(L, -2, "stand_in");
+  lua_pushcfunction(L, shared);
+  lua_setfield(L, -2, "shared");
+  add_unit(L);
   lua_pop(L, 2);
 }
 

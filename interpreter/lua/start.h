@@ -7,7 +7,8 @@ namespace rille::lua {
 /// Tells the context where scripts are and how to get memory back from them. May throw.
 void watch(Interpreter& in);
 
-/// rille.native.raise, for the parts of the library that Lua is written in. May raise.
+/// What rille.native has for the parts of the library that Lua is written in: raise, stand_in,
+/// shared. May raise.
 void add_raise(lua_State* L, Interpreter& in);
 
 /// Hands the table `rille` to the prelude and leaves that table on the stack. May raise.

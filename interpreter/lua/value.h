@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/budget.h"
 #include "core/tensor.h"
 
 namespace rille::lua {
@@ -30,6 +31,7 @@ struct Value;
 struct Table {
   std::vector<Value> list;
   std::map<std::string, Value, std::less<>> named;
+  Charge charge;  // for what was read out of a script's table (lua/call.h)
 };
 
 /// A contiguous tensor that becomes nested lists where it is given to a script.

@@ -1,5 +1,6 @@
 #include "interpreter/lua/worker_pool.h"
 
+#include <malloc.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -30,11 +31,17 @@ struct Job {
   Parcel value;
 };
 
+struct Failure {
+  std::string text;   // empty where there was none
+  std::string limit;  // the code of a limit that was met
+  bool happened() const { return !text.empty(); }
+};
+
 struct Done {
   int64_t id;
   Parcel value;
   int worker;
-  std::string failure;  // empty where there was none
+  Failure failure;
 };
 
 }  // namespace
@@ -58,6 +65,7 @@ struct WorkerPool::Shared {
 
   std::optional<Job> take();
   void finish(Done done, bool started = true);
+  bool serve(int number);
   void work(int number);
   void stop_threads();
 };
@@ -140,9 +148,37 @@ namespace {
 // ---- a worker's side
 // -----------------------------------------------------------------------------
 
+bool is_limit(std::string_view code) { return code == "E_BUDGET" || code == "E_OOM_BUDGET"; }
+
+// The code of the error at index 1, or nothing, pushed.
+std::string_view push_code(lua_State* L) {
+  lua_pushnil(L);
+  if (lua_type(L, 1) == LUA_TTABLE) {
+    lua_pushliteral(L, "code");
+    lua_rawget(L, 1);
+  }
+  return lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+}
+
+// Message handler: the error of a limit stays what it is.
 int with_traceback(lua_State* L) {
+  if (is_limit(push_code(L))) {
+    lua_settop(L, 1);
+    return 1;
+  }
+  lua_settop(L, 1);
   luaL_traceback(L, L, luaL_tolstring(L, 1, nullptr), 1);
   return 1;
+}
+
+// Under pcall: the text of the error at 1, which its call ended with as 2 says, and its code.
+int tell(lua_State* L) {
+  const auto status = static_cast<int>(lua_tointeger(L, 2));
+  lua_settop(L, 1);
+  name_the_limit(L, interpreter_of(L), status);
+  luaL_tolstring(L, 1, nullptr);
+  push_code(L);
+  return 2;
 }
 
 struct Beginning {
@@ -184,14 +220,21 @@ int job_body(lua_State* L) {
   return 1;
 }
 
-// Calls body(argument) and leaves its result at index 2. The text of the error, or nothing.
-std::string call_protected(lua_State* L, lua_CFunction body, void* argument) {
+// Calls body(argument) and leaves its result at index 2.
+Failure call_protected(lua_State* L, lua_CFunction body, void* argument) {
   lua_settop(L, 0);
   lua_pushcfunction(L, with_traceback);
   lua_pushcfunction(L, body);
   lua_pushlightuserdata(L, argument);
-  if (lua_pcall(L, 1, 1, 1) == LUA_OK) return {};
-  return lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, nullptr) : "an error without text";
+  const int status = lua_pcall(L, 1, 1, 1);
+  if (status == LUA_OK) return {};
+  lua_pushcfunction(L, tell);
+  lua_insert(L, -2);
+  lua_pushinteger(L, status);
+  if (lua_pcall(L, 2, 2, 0) != LUA_OK || lua_type(L, -2) != LUA_TSTRING)
+    return {"an error without text", status == LUA_ERRMEM ? "E_BUDGET" : ""};
+  const std::string code = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+  return {lua_tostring(L, -2), is_limit(code) ? code : ""};
 }
 
 // A worker's state, closed on every way out.
@@ -204,6 +247,7 @@ class State {
     in_.hosted = plan.hosted;
     in_.policy = plan.policy;
     in_.policy.interruptible = true;  // for the pool's end
+    in_.owner_budget = plan.budget;
     open_state(in_, plan.bind);
     in_.context.flags |= plan.flags;
     in_.context.default_dtype = plan.default_dtype;
@@ -213,11 +257,10 @@ class State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  /// The text of what went wrong, or nothing.
-  std::string begin(const WorkerPlan& plan, int number) {
+  Failure begin(const WorkerPlan& plan, int number) {
     const LimitedRun limited(in_);
     Beginning b{&in_, &plan, number, LUA_NOREF};
-    std::string failure = call_protected(in_.L, begin_body, &b);
+    Failure failure = call_protected(in_.L, begin_body, &b);
     function_ = b.function;
     return failure;
   }
@@ -228,10 +271,14 @@ class State {
     Done done{job.id, {}, number, call_protected(in_.L, job_body, &r)};
     try {
       const Entered entered(in_, in_.L);
-      if (done.failure.empty()) done.value = pack(in_, 2);
+      const Spending spending(in_.budget.get());
+      if (!done.failure.happened()) done.value = pack(in_, 2);
+    } catch (const Error& e) {
+      done.failure = {e.what(), is_limit(e.code()) ? std::string(e.code()) : ""};
     } catch (const std::exception& e) {
-      done.failure = e.what();
+      done.failure = {e.what(), {}};
     }
+    if (auto text = limited.ended_early()) done.failure = {*std::move(text), "E_BUDGET"};
     lua_settop(in_.L, 0);
     return done;
   }
@@ -250,8 +297,12 @@ class State {
 };
 
 [[noreturn]] void raise(const Done& done, const char* what) {
-  throw Error(Kind::data, "E_WORKER", fmt::format("worker {} {}", done.worker, what))
-      .fact(done.failure);
+  const Failure& f = done.failure;
+  if (!f.limit.empty()) {
+    const Kind kind = f.limit == "E_BUDGET" ? Kind::interrupt : Kind::memory;
+    throw Error(kind, f.limit, fmt::format("worker {} met a limit", done.worker)).fact(f.text);
+  }
+  throw Error(Kind::data, "E_WORKER", fmt::format("worker {} {}", done.worker, what)).fact(f.text);
 }
 
 }  // namespace
@@ -276,16 +327,31 @@ class WorkerPool::AtWork {
   Interpreter& in_;
 };
 
+// True where a limit was met: the state goes, and with it what its heap keeps for itself, which the
+// other workers could otherwise have beside it.
+bool WorkerPool::Shared::serve(int number) {
+  State state(plan);
+  const AtWork at_work(*this, state.interpreter());
+  Failure failure = state.begin(plan, number);
+  if (failure.happened()) {
+    finish({0, {}, number, std::move(failure)}, false);
+    return false;
+  }
+  while (const auto job = take()) {
+    Done done = state.run(*job, number);
+    const bool met_limit = !done.failure.limit.empty();
+    finish(std::move(done));
+    if (met_limit) return true;
+  }
+  return false;
+}
+
 void WorkerPool::Shared::work(int number) {
   set_threads(1);
   try {
-    State state(plan);
-    const AtWork at_work(*this, state.interpreter());
-    std::string failure = state.begin(plan, number);
-    if (!failure.empty()) return finish({0, {}, number, std::move(failure)}, false);
-    while (const auto job = take()) finish(state.run(*job, number));
+    while (serve(number)) malloc_trim(0);
   } catch (const std::exception& e) {
-    finish({0, {}, number, e.what()}, false);
+    finish({0, {}, number, {e.what(), {}}}, false);
   }
 }
 
@@ -362,7 +428,7 @@ std::optional<WorkerPool::Finished> WorkerPool::next(std::optional<double> timeo
   Done done = std::move(s.results.front());
   s.results.pop_front();
   --s.open;
-  if (!done.failure.empty()) raise(done, "failed");
+  if (done.failure.happened()) raise(done, "failed");
   return Finished{done.id, std::move(done.value)};
 }
 

@@ -23,7 +23,8 @@ struct WorkerPlan {
   std::FILE* out = stdout;  // of the interpreter that the pool is part of
   std::FILE* log = stderr;
   bool hosted = false;
-  Policy policy;  // limits hold for each worker by itself, and for each job
+  Policy policy;
+  std::shared_ptr<Budget> budget;  // of the run that the pool is part of, which workers share
 };
 
 class WorkerPool : public Object {

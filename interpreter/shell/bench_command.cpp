@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "interpreter/shell/commands.h"
 
 namespace rille::shell {
@@ -9,7 +7,7 @@ namespace rille::shell {
 int bench_command(const Words& words) {
   for (const std::string& w : words)
     if (w.starts_with("-")) {
-      fmt::print(stderr, "usage: rille bench [NAME...]\n");
+      complain("usage: rille bench [NAME...]\n");
       return 2;
     }
   return run_text("require 'rille.bench'(...)", "=(bench)", words);

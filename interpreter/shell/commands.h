@@ -22,6 +22,9 @@ int explore(const Words& chunks, const Words& words);
 /// Runs a chunk of our own in a fresh interpreter; gives the exit status.
 int run_text(const std::string& text, const std::string& chunk, const Words& words);
 
+/// Writes to the standard error. One that can't be written, closed or full, ends nothing.
+void complain(const std::string& text) noexcept;
+
 std::string_view version();
 
 }  // namespace rille::shell

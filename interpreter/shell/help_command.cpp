@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "interpreter/shell/commands.h"
 
 namespace rille::shell {
@@ -28,7 +26,7 @@ int explain(const std::string& name) {
 int help_command(const Words& words) {
   if (words[0] != "--luacats") return explain(words[0]);
   if (words.size() == 2) return write_annotations(words[1]);
-  fmt::print(stderr, "usage: rille help --luacats DIR\n");
+  complain("usage: rille help --luacats DIR\n");
   return 2;
 }
 

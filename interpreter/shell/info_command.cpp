@@ -9,7 +9,7 @@ std::string_view version() { return RILLE_VERSION; }
 
 int info_command(const Words& words) {
   if (!words.empty()) {
-    fmt::print(stderr, "usage: rille info\n");
+    complain("usage: rille info\n");
     return 2;
   }
   for (const auto& [name, value] : bind::info()) fmt::print("{:<14} {}\n", name, value);

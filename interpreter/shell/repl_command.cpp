@@ -106,7 +106,7 @@ class Loop {
       if (!result.empty() && result[0].get<std::string>()) came = *result[0].get<std::string>();
     } catch (const std::exception& e) {
       std::fflush(stdout);
-      fmt::print(stderr, "{}\n", lua::reported(e.what()));
+      complain(fmt::format("{}\n", lua::reported(e.what())));
     }
     if (in_.signal == SIGINT) lua::forget_interrupt(in_);
     return came;
@@ -158,14 +158,14 @@ int explore(const Words& chunks, const Words& words) {
   given.insert(given.end(), words.begin(), words.end());
   const lua::Outcome out =
       lua::run_text(session.interpreter(), "require 'rille.repl' (...)", "@rille:repl", given);
-  if (!out.error.empty()) fmt::print(stderr, "{}\n", out.error);
+  if (!out.error.empty()) complain(fmt::format("{}\n", out.error));
   const int signal = session.interpreter().signal;
   return signal ? 128 + signal : out.status;
 }
 
 int repl_command(const Words& words) {
   if (words.size() > 1 || (!words.empty() && words[0].starts_with("-"))) {
-    fmt::print(stderr, "usage: rille repl [FILE]\n");
+    complain("usage: rille repl [FILE]\n");
     return 2;
   }
   if (isatty(STDIN_FILENO) == 0) return run_command(words.empty() ? Words{"-"} : words);

@@ -66,7 +66,7 @@ int run_command(const Words& given) {
   std::string problem;
   const auto options = take_options(words, problem);
   if (!options) {
-    fmt::print(stderr, "rille: {}\n", lua::reported(problem));
+    complain(fmt::format("rille: {}\n", lua::reported(problem)));
     return 2;
   }
   const bool nothing = words.empty() && !options->code;
@@ -76,8 +76,7 @@ int run_command(const Words& given) {
     return explore(options->chunks, words);
   }
   if (nothing && !shell) {
-    fmt::print(stderr,
-               "usage: rille run FILE [flags], rille run -e CODE [words] or rille run - [words]\n");
+    complain("usage: rille run FILE [flags], rille run -e CODE [words] or rille run - [words]\n");
     return 2;
   }
   Session session(options->policy);

@@ -22,7 +22,7 @@ std::vector<const OpInfo*> chosen(const Words& names) {
   for (const std::string& n : names) {
     const OpInfo* op = find_op(n);
     if (!op) {
-      fmt::print(stderr, "rille selftest: there is no op '{}'\n", n);
+      complain(fmt::format("rille selftest: there is no op '{}'\n", n));
       return {};
     }
     out.push_back(op);
@@ -50,10 +50,12 @@ std::optional<Asked> read(const Words& words) {
     } else if (w == "--device") {
       const std::string device = i + 1 < words.size() ? words[++i] : "";
       if (device == "cpu") continue;
-      fmt::print(stderr, "rille selftest: --device takes 'cpu', got '{}'\n", lua::reported(device));
+      complain(
+          fmt::format("rille selftest: --device takes 'cpu', got '{}'\n", lua::reported(device)));
       return {};
     } else if (w.starts_with("-")) {
-      fmt::print(stderr, "rille selftest: there is no option '{}'\n{}", lua::reported(w), kUsage);
+      complain(
+          fmt::format("rille selftest: there is no option '{}'\n{}", lua::reported(w), kUsage));
       return {};
     } else {
       asked.names.push_back(w);

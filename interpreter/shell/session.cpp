@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "interpreter/lua/open.h"
+#include "interpreter/shell/commands.h"
 
 namespace rille::shell {
 namespace {
@@ -108,7 +109,7 @@ Session::Session(const lua::Policy& policy, void (*bind)(lua::Interpreter&)) {
 Session::Opened::~Opened() {
   lua::close_state(in);
   if (in.stress.failures > 0)
-    fmt::print(stderr, "rille: {} Lua allocations failed on purpose\n", in.stress.failures);
+    complain(fmt::format("rille: {} Lua allocations failed on purpose\n", in.stress.failures));
 }
 
 }  // namespace rille::shell

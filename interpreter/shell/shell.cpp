@@ -1,8 +1,11 @@
 #include "interpreter/shell/shell.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -90,7 +93,7 @@ void print_usage(std::FILE* to) {
 
 int help(const Words& words) {
   if (words.size() > 1 && words[0] != "--luacats") {
-    fmt::print(stderr, "usage: rille help [NAME]\n");
+    complain("usage: rille help [NAME]\n");
     return 2;
   }
   for (const Command& c : kCommands)
@@ -114,8 +117,8 @@ int no_such_command(const std::string& word) {
   std::vector<std::string_view> names;
   for (const Command& c : kCommands) names.push_back(c.name);
   const std::string near = lua::nearest(word, names);
-  fmt::print(stderr, "rille: there is no command and no script '{}'{}\n", lua::reported(word),
-             near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
+  complain(fmt::format("rille: there is no command and no script '{}'{}\n", lua::reported(word),
+                       near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near)));
   return 2;
 }
 
@@ -147,8 +150,18 @@ void signals_as_errors() {
   std::signal(SIGXFSZ, nothing);
 }
 
+// A program may be started without standard streams; a file that it opens must not become one of
+// them. In their places stands what fails at every read, or write, as they would.
+void hold_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    const int held = ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest
+    if (held >= 0 && held != fd) ::close(held);
+  }
+}
+
 int failed(const char* what, int status) {
-  fmt::print(stderr, "rille: {}\n", lua::reported(what));
+  complain(fmt::format("rille: {}\n", lua::reported(what)));
   return status;
 }
 
@@ -168,7 +181,13 @@ int run_caught(int argc, char** argv) {
 
 }  // namespace
 
+void complain(const std::string& text) noexcept {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 int run(int argc, char** argv) {
+  hold_standard_streams();
   signals_as_errors();
   const int status = run_caught(argc, argv);
   errno = 0;

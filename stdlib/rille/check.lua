@@ -1,7 +1,8 @@
 -- Whether a value is what a declaration says: check(op, name, value, rule) raises where it isn't,
 -- and returns it, 3.0 as 3 where an integer is wanted. A rule may hold type (as LuaCATS writes
--- types: "integer|false", '"min"|"max"'), min, max, above and below. A word that names a class of
--- the library is taken on trust.
+-- types: "integer|false", '"min"|"max"'), min, max, above and below. Tensors, modules and
+-- optimizers are known by their names (rille.Tensor); what names another class is taken on trust.
+local native = require "rille.native"
 local fail = require "rille.fail"
 
 local function callable(value)
@@ -19,6 +20,14 @@ local kinds = {
   string = { "a string", function(v) return type(v) == "string" end },
   table = { "a table", function(v) return type(v) == "table" end },
   fun = { "a function", callable },
+  ["rille.Tensor"] = { "a tensor", native.is_tensor },
+  ["rille.nn.Module"] = {
+    "a module", function(v) return require "rille.nn.module".is_module(v) end,
+  },
+  ["rille.optim.Optimizer"] = {
+    "an optimizer",
+    function(v) return type(v) == "table" and type(rawget(v, "groups")) == "table" end,
+  },
   ["true"] = { "true", function(v) return v == true end },
   ["false"] = { "false", function(v) return v == false end },
 }

@@ -1,6 +1,7 @@
 -- rille.debugging: gradients against finite differences, and the search for where a nan began.
 local rille = require "rille"
 local native = require "rille.native"
+local check = require "rille.check"
 local fail = require "rille.fail"
 local read_only = require "rille.read_only"
 local modes = require "rille.modes"
@@ -14,6 +15,7 @@ local known = {
 
 -- The inputs as a list; those that require a gradient are checked.
 local function inputs_of(op, inputs)
+  check(op, "inputs", inputs, { type = "rille.Tensor|table" })
   if native.is_tensor(inputs) then inputs = { inputs } end
   local checked = 0
   for i, t in ipairs(inputs) do
@@ -156,6 +158,7 @@ end
 -- gives tensors. `fast` compares one projection of the Jacobian instead of all its elements.
 function debugging.gradcheck(f, inputs, options)
   local o = read_options("gradcheck", options, known)
+  check("gradcheck", "f", f, { type = "fun" })
   inputs = inputs_of("gradcheck", inputs)
   if o.fast then return check_fast(f, inputs, o) end
   local rows, again = analytic_rows(f, inputs), analytic_rows(f, inputs)
@@ -177,6 +180,7 @@ end
 
 -- The same for the gradients of f, as functions of the inputs and of the gradients that come in.
 function debugging.gradgradcheck(f, inputs, options)
+  check("gradgradcheck", "f", f, { type = "fun" })
   inputs = inputs_of("gradgradcheck", inputs)
   local all, count = table.move(inputs, 1, #inputs, 1, {}), #inputs
   for n, y in ipairs(outputs_of(f, inputs)) do

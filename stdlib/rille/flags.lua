@@ -1,6 +1,7 @@
 -- Command-line flags from a table of defaults: types, ranges, help. Scripts (rille.args) and
 -- recipes share it. An entry: name, type, default, required, choices, min, max, help; `optional`
 -- value, `repeated`; `neutral` where it can't change a recipe's result.
+local check = require "rille.check"
 local fail = require "rille.fail"
 
 local flags = {}
@@ -87,7 +88,10 @@ end
 function flags.declare(op, spec)
   if type(spec) ~= "table" then fail.type(op, "the arguments", "a table", spec) end
   local entries = {}
-  for name, given in pairs(spec) do entries[#entries + 1] = entry_of(op, name, given) end
+  for name, given in pairs(spec) do
+    if type(name) ~= "string" then fail.type(op, "a name", "a string", name) end
+    entries[#entries + 1] = entry_of(op, name, given)
+  end
   table.sort(entries, function(a, b)
     if (not a.required) ~= (not b.required) then return a.required end
     return a.name < b.name
@@ -224,6 +228,10 @@ end
 -- among them.
 function flags.parse(entries, words)
   local values, i, help = {}, 1, false
+  check("args", "words", words, { type = "table" })
+  for n, word in ipairs(words) do
+    check("args", ("words[%d]"):format(n), word, { type = "string" })
+  end
   while i <= #words do
     if words[i] == "--help" or words[i] == "-h" then
       help, i = true, i + 1

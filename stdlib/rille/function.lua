@@ -1,16 +1,17 @@
 -- rille.Function { forward = function(ctx, ...) end, backward = function(ctx, ...) end,
 -- cast_inputs, device }: an operation with a gradient of its own. forward runs outside of autograd;
 -- backward gets one gradient an output and returns one gradient or nil for each tensor argument.
+-- Arguments and results that are saved take part in gradients of the gradients.
 -- Under autocast both run in the scope of the call; with cast_inputs, a dtype, forward gets the
 -- floats of the device in it and autocast is off.
 local native = require "rille.native"
 local rille = require "rille"
 local check = require "rille.check"
+local class = require "rille.class"
 local fail = require "rille.fail"
 local modes = require "rille.modes"
 
-local Context = {}
-Context.__index = Context
+local Context = class "Context"
 
 function Context:save(...)
   local kept = table.pack(...)
@@ -26,9 +27,17 @@ function Context:save(...)
   self.kept = kept
 end
 
+-- While backward is recorded, results come with their history: `made` has them by their places
+-- among the outputs, `places` the places of what was saved.
 function Context:saved()
   if not self.kept then return end
-  return table.unpack(self.kept, 1, self.kept.n)
+  if not self.made then return table.unpack(self.kept, 1, self.kept.n) end
+  local values = {}
+  for i = 1, self.kept.n do
+    local place = self.places[i]
+    values[i] = place and self.made[place] or self.kept[i]
+  end
+  return table.unpack(values, 1, self.kept.n)
 end
 
 local function tensors_among(values)
@@ -87,17 +96,38 @@ local function forward(self, ctx, ...)
   end)
 end
 
+local function place_of(tensor, list)
+  for i, t in ipairs(list) do
+    if rawequal(t, tensor) then return i end
+  end
+end
+
+-- Which outputs were saved: the place among the outputs of each, by its place among the saved.
+local function places_of(kept, inputs, outputs)
+  local places = {}
+  for i = 1, kept and kept.n or 0 do
+    places[i] = kept[i] and not place_of(kept[i], inputs) and place_of(kept[i], outputs)
+  end
+  return places
+end
+
 local function call(self, ...)
   local ctx = setmetatable({ needs = {} }, Context)
   local inputs = tensors_among(table.pack(...))
   for i, t in ipairs(inputs) do ctx.needs[i] = t.requires_grad end
   local outputs = table.pack(forward(self, ctx, ...))
   local mode = not self.cast_inputs and native.mode "autocast" or 0
+  local tensors = tensors_among(outputs)
+  ctx.places = places_of(ctx.kept, inputs, tensors)
   local function backward(...)
-    if mode == 0 then return self.backward(ctx, ...) end
-    return in_autocast(mode, self.backward, ctx, ...)
+    local given = table.pack(...)
+    -- What has a history leads to this function: it is let go of at the end.
+    local made <close> = setmetatable({}, { __close = function() ctx.made = nil end })
+    if given.n > #tensors then ctx.made = table.move(given, #tensors + 1, given.n, 1, made) end
+    if mode == 0 then return self.backward(ctx, table.unpack(given, 1, #tensors)) end
+    return in_autocast(mode, self.backward, ctx, table.unpack(given, 1, #tensors))
   end
-  local recorded = table.pack(native.record(backward, inputs, tensors_among(outputs),
+  local recorded = table.pack(native.record(backward, inputs, tensors,
     tensors_among(ctx.kept or { n = 0 })))
   outputs = put_back(outputs, recorded)
   return table.unpack(outputs, 1, outputs.n)

@@ -1,8 +1,8 @@
 -- Scopes that switch a mode of the engine: rille.no_grad, enable_grad, inference; and others'
 -- through scope_of. Without a function they give a <close> value, with one they run it and return
 -- its results; both end on errors and `break` too.
+local check = require "rille.check"
 local native = require "rille.native"
-local fail = require "rille.fail"
 local read_options = require "rille.options"
 
 local Scope = { __name = "Scope" }
@@ -41,17 +41,18 @@ function Scope.__gc(scope)
     scope.where, scope.name))
 end
 
+-- Nothing for the library's own, which close theirs: only a stop can keep them from it.
 local function line_of_caller()
   local info = debug.getinfo(3, "Sl")
+  if info and info.source:sub(1, 7) == "@rille:" then return nil end
   return info and ("%s:%d"):format(info.short_src, info.currentline) or "?"
 end
 
 -- `wanted` is a table of modes and what they are inside the scope.
 local function scope_of(name, wanted)
+  wanted = native.shared(wanted)
   return function(f, ...)
-    if f ~= nil and type(f) ~= "function" and type(f) ~= "table" then
-      fail.type(name, "fn", "a function", f)
-    end
+    if f ~= nil and type(f) ~= "function" then check(name, "fn", f, { type = "fun" }) end
     local scope = setmetatable({
       name = name, wanted = wanted, before = {}, thread = coroutine.running(),
     }, Scope)
@@ -82,6 +83,7 @@ end
 
 -- What autograd saves passes through pack, and through unpack when backward wants it.
 local function saved_tensors(pack, unpack, f, ...)
+  if f ~= nil then check("saved_tensors", "fn", f, { type = "fun" }) end
   native.saved_tensors(pack, unpack)
   local function close() native.saved_tensors() end
   local scope = setmetatable({}, { __name = "Scope", __close = close })

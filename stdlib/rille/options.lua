@@ -25,6 +25,12 @@ local function refuse(op, name, known)
   }
 end
 
+-- A default that is a table is a fresh one for each caller.
+local function own(default)
+  if type(default) ~= "table" then return default end
+  return table.move(default, 1, #default, 1, {})
+end
+
 local function rule_of(entry)
   if entry.type or entry[2] == nil then return entry end
   return setmetatable({ type = type(entry[2]) }, { __index = entry })
@@ -46,7 +52,7 @@ return function(op, given, known)
     elseif entry.required then
       fail.argument(op, "'%s' is missing", name)
     else
-      read[name] = entry[2]
+      read[name] = own(entry[2])
     end
   end
   return read

@@ -25,6 +25,7 @@ local members = {
 
 return function(rille)
   require "rille.methods"
+  require "rille.run_state"
   -- rille.log(x) is the op; rille.log { loss = 2 } is this.
   rille.log = native.share_op("log", function(values) require "rille.log"(values) end)
   for name, value in next, rille do

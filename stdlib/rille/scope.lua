@@ -4,10 +4,11 @@
 --   local scope <close> = rille.scope()
 --   local mean = rille.scope(function() return (x * x):mean() end)
 local native = require "rille.native"
+local check = require "rille.check"
+local class = require "rille.class"
 local fail = require "rille.fail"
 
-local Scope = { __name = "Scope" }
-Scope.__index = Scope
+local Scope = class "Scope"
 
 local deepest = 64
 
@@ -42,6 +43,7 @@ local function lasting(f, ...)
 end
 
 local function scope(f, ...)
+  if f ~= nil then check("scope", "fn", f, { type = "fun" }) end
   local new = setmetatable({ began = native.scope_begin() }, Scope)
   if not f then return new end
   local _ <close> = new

@@ -2,8 +2,10 @@
 -- device, strict.
 local rille = require "rille"
 local native = require "rille.native"
+local check = require "rille.check"
 local fail = require "rille.fail"
 local host = require "rille.host"
+local run_state = require "rille.run_state"
 
 local settings = {}
 
@@ -18,6 +20,7 @@ end
 -- rille.device("cpu:1"[, fn, ...]): new tensors are made there inside the scope.
 function settings.device(name, f, ...)
   if type(name) ~= "string" then fail.type("device", "device", "a device such as 'cpu'", name) end
+  if f ~= nil then check("device", "fn", f, { type = "fun" }) end
   local before = rille.default_device()
   rille.default_device(name)
   local scope = setmetatable({ before = before }, { __name = "Scope", __close = put_back })
@@ -28,7 +31,7 @@ end
 
 -- ---- rille.backends and determinism
 
-local values = { benchmark = false, matmul_precision = "highest" }
+local values = run_state { benchmark = false, matmul_precision = "highest" }
 local precisions = { highest = true, high = true, medium = true }
 
 local function conflict()
@@ -102,7 +105,7 @@ function guard.__newindex(globals, name, value)
   rawset(globals, name, value)
 end
 
-local chosen
+local strict = run_state {}               -- chosen: whether the script asked for it
 
 local function guard_globals(on)
   local meta = getmetatable(_G)
@@ -113,16 +116,16 @@ end
 -- rille.strict(false) allows new globals inside functions; rille.strict(true) makes errors of them,
 -- and of clipping gradients that are still scaled.
 function settings.strict(on)
-  chosen = on == nil or on
-  guard_globals(chosen)
+  strict.chosen = on == nil or on
+  guard_globals(strict.chosen)
 end
 
 -- Did the script ask for it?
-function settings.is_strict() return chosen == true end
+function settings.is_strict() return strict.chosen == true end
 
 -- Recipes are strict unless they said otherwise, or the globals are those of a host.
 function settings.strict_by_default()
-  if chosen == nil and not host.is_stock then guard_globals(true) end
+  if strict.chosen == nil and not host.is_stock then guard_globals(true) end
 end
 
 return settings

@@ -1,6 +1,7 @@
 -- rille.step([fn]): the end of a training step, where hosts, reloading and signals have their
 -- turn. With a function it runs that first and returns its results.
 local native = require "rille.native"
+local check = require "rille.check"
 
 local function ended(...)
   native.step()
@@ -8,6 +9,7 @@ local function ended(...)
 end
 
 return function(fn, ...)
-  if fn then return ended(fn(...)) end
-  return ended()
+  if fn == nil then return ended() end
+  check("step", "fn", fn, { type = "fun" })
+  return ended(fn(...))
 end

@@ -218,7 +218,7 @@ using Read = std::remove_cvref_t<A>;
 
 template <class A>
 decltype(auto) argument(std::span<const Value> given, size_t i) {
-  static const Value nil;
+  static const Value& nil = *new Value;  // never destroyed
   if constexpr (std::is_same_v<Read<A>, std::span<const Value>>)
     return given.subspan(std::min(i, given.size()));
   else
@@ -272,7 +272,7 @@ HostFunction host_function(F f, Signature<R, A...> signature) {
 template <class R>
 R result_as(const std::vector<Value>& results) {
   static_assert(!std::is_same_v<R, std::string_view>, "the text would be gone: use std::string");
-  static const Value nil;
+  static const Value& nil = *new Value;  // never destroyed
   const auto nth = [&](size_t i) -> const Value& { return i < results.size() ? results[i] : nil; };
   if constexpr (IsTuple<R>::value) {
     return [&]<size_t... I>(std::index_sequence<I...>) {

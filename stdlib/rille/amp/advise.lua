@@ -4,6 +4,7 @@
 local rille = require "rille"
 local native = require "rille.native"
 local check = require "rille.check"
+local class = require "rille.class"
 local choose = require "rille.amp.choice"
 local fail = require "rille.fail"
 local is_module = require "rille.nn.module".is_module
@@ -19,8 +20,7 @@ local known = {
   { "tolerance", 0.01, min = 0, doc = "what the loss may be off, as a share of it" },
 }
 
-local Advice = { __name = "Advice" }
-Advice.__index = Advice
+local Advice = class "Advice"
 
 function Advice:__tostring()
   local lines = { "dtype    ms a pass  loss          against f32" }

@@ -21,7 +21,7 @@ local known = {
   { "lenient", false, doc = "a dtype that can't be switches the scope off, without an error" },
 }
 
-local warned = {}
+local warned = require "rille.run_state" {}
 
 -- What is said of a scope that does nothing: once, for it may stand in a loop.
 local function warn_once(text)

@@ -2,13 +2,15 @@
 -- narrower formats would lose of them. Of several tensors they add up, so a layer's are as easily
 -- had as a tensor's.
 local native = require "rille.native"
+local check = require "rille.check"
+local class = require "rille.class"
+local fail = require "rille.fail"
 
 local formats = { "f16", "bf16", "f8_e4m3", "f8_e5m2" }
 local kinds = { "numel", "zeros", "subnormals", "inf", "nan" }
 local losses = { "flush", "underflow", "overflow" }
 
-local FloatStats = { __name = "FloatStats" }
-FloatStats.__index = FloatStats
+local FloatStats = class "FloatStats"
 
 -- Finite values other than 0: what shares are shares of.
 local function nonzero(self)
@@ -55,6 +57,9 @@ end
 
 -- Adds those of another tensor; returns itself.
 function FloatStats:add(other)
+  if getmetatable(other) ~= FloatStats then
+    fail.type("FloatStats.add", "other", "what t:fpstats() gives", other)
+  end
   for _, kind in ipairs(kinds) do self[kind] = self[kind] + other[kind] end
   for _, format in ipairs(formats) do
     local mine, more = self.counts[format], other.counts[format]
@@ -72,6 +77,7 @@ end
 
 -- "12.5 %", "< 0.1 %", or "-" for none.
 function FloatStats.percent(share)
+  check("FloatStats.percent", "share", share, { type = "number" })
   if share == 0 then return "-" end
   if share < 0.0005 then return "< 0.1 %" end
   return ("%.1f %%"):format(100 * share)

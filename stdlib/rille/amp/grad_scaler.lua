@@ -2,12 +2,12 @@
 -- the rules (runtime/amp/grad_scaler.h), for C++ hosts, too; the optimizer is called here.
 local native = require "rille.native"
 local check = require "rille.check"
+local class = require "rille.class"
 local fail = require "rille.fail"
 local parameter = require "rille.parameter"
 local warn_once = require "rille.warn_once"
 
-local GradScaler = { __name = "GradScaler" }
-GradScaler.__index = GradScaler
+local GradScaler = class "GradScaler"
 
 --: options: table -> rille.amp.GradScaler
 function GradScaler.new(options)
@@ -19,13 +19,17 @@ function GradScaler.new(options)
   }, GradScaler)
 end
 
-local function scaled(self, value)
+-- `open` are the tables that the value lies in.
+local function scaled(self, value, open)
   if native.is_tensor(value) then return self.engine:scale(value) end
   if type(value) ~= "table" then
     fail.type("GradScaler.scale", "x", "a tensor or a table of tensors", value)
   end
+  if open[value] then fail.argument("GradScaler.scale", "'x' is a table that holds itself") end
   local copy = {}
-  for key, part in pairs(value) do copy[key] = scaled(self, part) end
+  open[value] = true
+  for key, part in pairs(value) do copy[key] = scaled(self, part, open) end
+  open[value] = nil
   return copy
 end
 
@@ -33,7 +37,7 @@ end
 --: x: rille.Tensor|table -> rille.Tensor|table
 function GradScaler:scale(x)
   if not self:is_enabled() then return x end
-  local result = scaled(self, x)
+  local result = scaled(self, x, {})
   if self:is_enabled() then return result end
   warn_once(self.engine:take_warning())
   return x
@@ -70,6 +74,14 @@ function GradScaler:unscale_(optimizer)
   self.engine:unscale(described(self, "GradScaler.unscale_", optimizer))
 end
 
+-- The step and what the scaler knows of it go together.
+local function stepped(self, number, finite, optimizer, ...)
+  local result
+  if finite then result = optimizer:step(...) end
+  self.engine:stepped(number)
+  return finite, result
+end
+
 -- The optimizer's step where all gradients are finite, which unscale_ has seen or this does.
 -- Returns whether it stepped, and what its step returned.
 --: optimizer: rille.optim.Optimizer, ...: any -> boolean, any
@@ -84,11 +96,8 @@ function GradScaler:step(optimizer, ...)
   end
   local number, name, params, names, masters = described(self, "GradScaler.step", optimizer)
   local finite = self.engine:step(number, name, params, names, masters)
-  local result
   optimizer.scaled = true                -- so nobody looks for gradients that f16 has lost
-  if finite then result = optimizer:step(...) end
-  self.engine:stepped(number)
-  return finite, result
+  return native.unit(stepped, self, number, finite, optimizer, ...)
 end
 
 -- Ends an iteration: the scale falls where a gradient was not finite, and grows after enough clean

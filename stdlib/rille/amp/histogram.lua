@@ -1,16 +1,16 @@
 -- amp.histogram(model): in which powers of two the weights of a model and their gradients lie, as
 -- text that print and the shell draw.
 local native = require "rille.native"
+local class = require "rille.class"
 local draw = require "rille.amp.draw"
 local fail = require "rille.fail"
 local FloatStats = require "rille.amp.float_stats"
 local is_module = require "rille.nn.module".is_module
 local read_options = require "rille.options"
 
-local Histogram = {
-  __name = "Histogram", __tostring = function(self) return draw(self, self.format) end,
-}
-Histogram.__index = Histogram
+local Histogram = class "Histogram"
+
+function Histogram:__tostring() return draw(self, self.format) end
 
 -- A list of { label, stats }, a parameter or gradient each, that draws itself where it is printed.
 --: model: rille.nn.Module -> table

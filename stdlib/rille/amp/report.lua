@@ -5,6 +5,7 @@
 --   end
 --   print(amp.report())                                  -- the one that was begun last
 -- With a function it runs that and returns the report.
+local class = require "rille.class"
 local advice = require "rille.amp.advice"
 local draw = require "rille.amp.draw"
 local fail = require "rille.fail"
@@ -15,17 +16,16 @@ local read_options = require "rille.options"
 
 local kinds = { "weights", "activations", "activation gradients", "weight gradients" }
 
-local Report = { __name = "Report" }
-local methods = {}
+local Report = class "Report"
 
 -- Takes the hooks off the model and looks at its weights.
-function methods.stop(self)
+function Report:stop()
   self.finish()
 end
 
 -- What was seen: a list of { layer, values, tensors, stats }.
 --: -> table[]
-function methods.rows(self)
+function Report:rows()
   local rows = {}
   for _, layer in ipairs(self.layers) do
     for _, kind in ipairs(kinds) do
@@ -43,13 +43,13 @@ end
 -- The dtype to train in, whether with a GradScaler, and a list of { layer, dtype, text } where a
 -- layer needs something else than plain f16; the worst first.
 --: -> rille.dtype, boolean, table[]
-function methods.advice(self)
+function Report:advice()
   return advice(self.layers)
 end
 
 -- The same values as pictures.
 --: -> string
-function methods.histogram(self)
+function Report:histogram()
   local rows = {}
   for i, row in ipairs(self:rows()) do
     rows[i] = { label = row.layer .. " " .. row.values, stats = row.stats }
@@ -57,8 +57,7 @@ function methods.histogram(self)
   return draw(rows, "f16")
 end
 
-Report.__index = methods
-Report.__close = methods.stop
+Report.__close = Report.stop
 
 local function exponents_text(stats)
   if not stats.min_exponent then return "all 0" end
@@ -95,13 +94,13 @@ function Report:__tostring()
   return table.concat(lines, "\n")
 end
 
-local latest
+local begun = require "rille.run_state" {}   -- latest: the report
 
 local function begin(model, every)
   if not is_module(model) then fail.type("report", "model", "a module", model) end
   local layers, finish = observe(model, every)
-  latest = setmetatable({ layers = layers, finish = finish }, Report)
-  return latest
+  begun.latest = setmetatable({ layers = layers, finish = finish }, Report)
+  return begun.latest
 end
 
 local function run(report, fn, ...)
@@ -115,10 +114,10 @@ end
 --: model?: rille.nn.Module, options?: table, fn?: fun(...): any -> table
 return function(model, options, fn, ...)
   if model == nil then
-    if not latest then
+    if not begun.latest then
       fail.state("report", "nothing was observed yet: amp.report(model) begins it")
     end
-    return latest
+    return begun.latest
   end
   if type(options) == "function" then return run(begin(model, 1), options, fn, ...) end
   local o = read_options("report", options, {

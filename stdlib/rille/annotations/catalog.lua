@@ -65,7 +65,7 @@ end
 local function put_methods(owner, class, skipped)
   local list = {}
   for _, key in ipairs(names_of(class)) do
-    local f = rawget(class, key)
+    local f = class[key]
     if type(f) == "function" and key ~= skipped then
       list[#list + 1] = put {
         path = owner .. "." .. key, name = key, kind = "function", value = f, method = true,

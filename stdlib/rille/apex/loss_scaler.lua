@@ -1,9 +1,10 @@
 -- The scale of one loss by Apex's rules: it halves at an overflow and doubles after 2000 passes
 -- without one. A static one stays, and skips no step.
+local class = require "rille.class"
+
 local first, window = 2.0 ^ 16, 2000
 
-local LossScaler = { __name = "LossScaler" }
-LossScaler.__index = LossScaler
+local LossScaler = class "LossScaler"
 
 -- `loss_scale` is a number or "dynamic"; `least` may be nil.
 function LossScaler.new(loss_scale, least, most)

@@ -2,12 +2,13 @@
 -- amp.initialize. In `rille` itself the names are ops, whose rule it becomes.
 local rille = require "rille"
 local fail = require "rille.fail"
+local run_state = require "rille.run_state"
 local values = require "rille.apex.values"
 
 local registered = {}
 
-local wanted = {}                        -- { table, name, policy }, in order
-local patched = {}                       -- { table, name, what stood there }
+local wanted = run_state {}                        -- { table, name, policy }, in order
+local patched = run_state {}                       -- { table, name, what stood there }
 
 local ranks = { bf16 = 1, f16 = 1, f32 = 2, f64 = 3 }
 

@@ -6,6 +6,7 @@
 -- As it ends, the gradients of the optimizers are divided by the scale and checked, and the scale
 -- follows; after an overflow the next step of each optimizer is left out.
 local native = require "rille.native"
+local class = require "rille.class"
 local fail = require "rille.fail"
 local read_options = require "rille.options"
 local state = require "rille.apex.state"
@@ -19,8 +20,7 @@ local known = {
   { "delay_overflow_check", false, doc = "the scale stays and no step is left out" },
 }
 
-local ScaledLoss = { __name = "ScaledLoss" }
-ScaledLoss.__index = ScaledLoss
+local ScaledLoss = class "ScaledLoss"
 
 -- Backward of the scaled loss.
 function ScaledLoss:backward(...)

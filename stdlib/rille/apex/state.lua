@@ -1,6 +1,6 @@
 -- What amp.initialize leaves for scale_loss, steps and state_dict: the properties in force, the
 -- scaler of each loss, and what is known of each optimizer.
-return {
+return require "rille.run_state" {
   properties = nil,                                     -- until the first initialize
   scalers = {},                                         -- loss scalers, of losses 0, 1, ...
   optimizers = setmetatable({}, { __mode = "k" }),      -- optimizer -> record (rille.apex.stepping)

@@ -2,6 +2,7 @@
 -- for them, and steps that scale_loss may have said are to be left out.
 local rille = require "rille"
 local native = require "rille.native"
+local check = require "rille.check"
 local fail = require "rille.fail"
 local scopes = require "rille.scope"
 local state = require "rille.apex.state"
@@ -136,6 +137,7 @@ end
 -- amp.scale_loss has unscaled. Clip these.
 --: optimizer: rille.optim.Optimizer -> rille.Tensor[]
 function stepping.master_params(optimizer)
+  check("master_params", "optimizer", optimizer, { type = "rille.optim.Optimizer" })
   local list, record = {}, state.optimizers[optimizer]
   for t, group in each_param(optimizer) do
     local master = master_of(optimizer, t, group)

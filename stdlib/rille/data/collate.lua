@@ -1,5 +1,6 @@
 -- Makes one batch of a list of items: tensors are stacked, numbers become a tensor, strings a
 -- list, and tables are collated field by field.
+local check = require "rille.check"
 local rille = require "rille"
 local native = require "rille.native"
 local fail = require "rille.fail"
@@ -8,6 +9,11 @@ local read_options = require "rille.options"
 local kDeepest = 64  -- tables in tables; one that holds itself has no end
 
 local collate
+
+-- The place of an item in its dataset; of a list that a script made up, its place there.
+local function at(positions, i)
+  return type(positions) == "table" and math.tointeger(positions[i]) or i
+end
 
 local function shape_text(t)
   return "[" .. table.concat(t:shape(), ", ") .. "]"
@@ -20,7 +26,7 @@ local function stack(list, positions, path)
       fail.raise {
         kind = "shape", code = "E_COLLATE_SHAPE", op = "collate",
         message = ("items %d and %d differ in shape%s: %s and %s"):format(
-          positions[1], positions[i], path, wanted, shape_text(t)),
+          at(positions, 1), at(positions, i), path, wanted, shape_text(t)),
         hint = "collate = data.pad_collate { pad = 0 } pads to the longest",
       }
     end
@@ -43,27 +49,27 @@ end
 -- Items of two kinds make no batch, nor do those that are not there.
 local function check_kinds(list, positions, path)
   local wanted = kind_of(list[1])
-  for i = 1, math.max(#list, positions and #positions or 0) do
+  for i = 1, math.max(#list, type(positions) == "table" and #positions or 0) do
     local item = list[i]
     if item == nil then
-      fail.argument("collate", "can't make a batch of nil%s (item %d)", path, positions[i])
+      fail.argument("collate", "can't make a batch of nil%s (item %d)", path, at(positions, i))
     elseif kind_of(item) ~= wanted then
-      fail.argument("collate", "items %d and %d differ in kind%s: %s and %s", positions[1],
-        positions[i], path, wanted, kind_of(item))
+      fail.argument("collate", "items %d and %d differ in kind%s: %s and %s", at(positions, 1),
+        at(positions, i), path, wanted, kind_of(item))
     end
   end
 end
 
 local function fields(list, positions, path, pad, depth)
   if depth > kDeepest then
-    fail.argument("collate", "item %d has tables more than %d deep", positions[1], kDeepest)
+    fail.argument("collate", "item %d has tables more than %d deep", at(positions, 1), kDeepest)
   end
   local batch = {}
   for key in pairs(list[1]) do
     local column = {}
     for i, item in ipairs(list) do column[i] = item[key] end
     if #column < #list then
-      fail.argument("collate", "item %d has no '%s'", positions[#column + 1], tostring(key))
+      fail.argument("collate", "item %d has no '%s'", at(positions, #column + 1), tostring(key))
     end
     batch[key] = collate(column, positions, path .. " in '" .. tostring(key) .. "'", pad, depth)
   end
@@ -85,7 +91,8 @@ function collate(list, positions, path, pad, depth)
   elseif kind == "table" then
     return fields(list, positions, path, pad, (depth or 0) + 1)
   end
-  return fail.argument("collate", "can't make a batch of %s%s (item %d)", kind, path, positions[1])
+  local first_at = at(positions, 1)
+  return fail.argument("collate", "can't make a batch of %s%s (item %d)", kind, path, first_at)
 end
 
 local function default(items, positions)
@@ -122,6 +129,12 @@ local function pad_collate(options)
   })
   local function pad(list) return padded(list, o) end
   return function(items, positions)
+    check("pad_collate", "items", items, { type = "table" })
+    items = table.move(items, 1, rawlen(items), 1, {})
+    if positions == nil then                             -- called by a script, not by a loader
+      positions = {}
+      for i = 1, #items do positions[i] = i end
+    end
     return collate(items, positions, "", pad)
   end
 end

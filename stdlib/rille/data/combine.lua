@@ -1,9 +1,11 @@
 -- data.map(set, f): items passed through a function; data.concat(a, b, ...): datasets one after
 -- another.
 local check = require "rille.check"
+local class = require "rille.class"
 local check_set = require "rille.data.check_set"
 
-local Map = { __name = "data.map" }
+local Map = class "data.map"
+local map_methods = Map.__index
 
 -- A dataset whose items go through a function.
 --: set: rille.data.Set, f: fun(item: any): any -> rille.data.Set
@@ -14,7 +16,7 @@ function Map.new(set, f)
 end
 
 function Map:__index(key)
-  if math.type(key) ~= "integer" then return Map[key] end
+  if math.type(key) ~= "integer" then return map_methods[key] end
   return self.f(self.set[key])
 end
 
@@ -22,7 +24,8 @@ function Map:__len()
   return #self.set
 end
 
-local Concat = { __name = "data.concat" }
+local Concat = class "data.concat"
+local concat_methods = Concat.__index
 
 -- Datasets one after another.
 --: ...: rille.data.Set -> rille.data.Set
@@ -33,7 +36,7 @@ function Concat.new(...)
 end
 
 function Concat:__index(key)
-  if math.type(key) ~= "integer" then return Concat[key] end
+  if math.type(key) ~= "integer" then return concat_methods[key] end
   for _, set in ipairs(self.sets) do
     if key <= #set then return set[key] end
     key = key - #set

@@ -2,9 +2,11 @@
 -- = integer }.
 local rille = require "rille"
 local native = require "rille.native"
+local class = require "rille.class"
 local fail = require "rille.fail"
 
-local Idx = { __name = "data.idx" }
+local Idx = class "data.idx"
+local methods = Idx.__index
 
 -- A dataset of IDX files (MNIST's format), plain or .gz; set[i] is { x = u8 image, y = integer }.
 --: images: string, labels: string -> rille.data.Set
@@ -26,7 +28,7 @@ function Idx:collated(positions)
 end
 
 function Idx:__index(key)
-  if math.type(key) ~= "integer" then return Idx[key] end
+  if math.type(key) ~= "integer" then return methods[key] end
   if key < 1 or key > self.count then
     fail.raise {
       kind = "argument", code = "E_INDEX", op = "idx",

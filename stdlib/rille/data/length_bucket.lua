@@ -70,6 +70,7 @@ end
 -- least so far; what doesn't fill a round is left out.
 local function share(self, batches)
   if self.world_size == 1 then return batches end
+  if self.world_size > #batches then return {} end         -- not one round is full
   table.sort(batches, function(a, b)
     local ca, cb = cost(self, a), cost(self, b)
     if ca ~= cb then return ca > cb end

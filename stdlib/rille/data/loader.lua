@@ -1,6 +1,7 @@
 -- data.Loader: batches of a dataset in the order of a sampler, made here or by workers ahead of
 -- their use.
 local native = require "rille.native"
+local class = require "rille.class"
 local check_type = require "rille.check"
 local fail = require "rille.fail"
 local check_set = require "rille.data.check_set"
@@ -10,7 +11,8 @@ local read_options = require "rille.options"
 local pipeline = require "rille.data.pipeline"
 local samplers = require "rille.data.samplers"
 
-local Loader = { __name = "data.Loader" }
+local Loader = class "data.Loader"
+local methods = Loader.__index
 
 local known = {
   {
@@ -153,6 +155,11 @@ end
 -- another.
 function Loader:__call(_, before)
   local next_batch = before == nil and self:iter() or self.running[before]
+  if not next_batch then
+    local told = "it is called by `for batch in loader do`, with the batch before; two loops that "
+      .. "have the same batch need a collate that makes a new one each time"
+    fail.state("Loader", "%s", told)
+  end
   if before ~= nil then self.running[before] = nil end
   local batch, i = next_batch()
   if batch ~= nil then self.running[batch] = next_batch end
@@ -216,7 +223,7 @@ function Loader:__index(key)
   if key == "call" then
     return function(...) return Loader.__call(self, ...) end
   end
-  return Loader[key]
+  return methods[key]
 end
 
 return Loader

@@ -5,6 +5,13 @@ local fail = require "rille.fail"
 
 local function raise(result)
   local item = result.position and (", item %d"):format(result.position) or ""
+  if result.limit then
+    fail.raise {
+      kind = "memory", code = result.limit, op = "Loader", status = 3,
+      message = ("worker %d met a limit%s"):format(result.worker, item),
+      facts = { result.error },
+    }
+  end
   fail.raise {
     kind = "data", code = "E_WORKER", op = "Loader",
     message = ("worker %d failed%s"):format(result.worker, item),

@@ -2,6 +2,7 @@
 -- order is a pure function of (seed, epoch).
 local native = require "rille.native"
 local check = require "rille.check"
+local class = require "rille.class"
 local fail = require "rille.fail"
 local random = require "rille.data.random"
 local read_options = require "rille.options"
@@ -32,24 +33,23 @@ local whole = { type = "integer" }
 
 -- A class whose instances know their length and whose epoch can be set.
 local function define(name)
-  local class = { __name = name }
-  class.__index = class
-  class.__len = function(self) return self.count end
+  local sampler = class(name)
+  sampler.__len = function(self) return self.count end
   -- `chosen` tells a loader that this epoch is the user's and not its own count.
-  function class:set_epoch(epoch)
+  function sampler:set_epoch(epoch)
     self.epoch, self.chosen = check(name .. ".set_epoch", "epoch", epoch, whole), true
   end
   -- The epoch that was asked for, or the one that was set.
-  function class:epoch_of(epoch)
+  function sampler:epoch_of(epoch)
     if epoch == nil then return self.epoch end
     return check(name .. ".iter", "epoch", epoch, whole)
   end
-  return class
+  return sampler
 end
 
-local function make(class, fields)
+local function make(sampler, fields)
   fields.epoch = fields.epoch or 1
-  return setmetatable(fields, class)
+  return setmetatable(fields, sampler)
 end
 
 local Sequential = define "data.Sequential"

@@ -1,12 +1,14 @@
 -- A dataset's items at some positions, and data.split, which cuts a dataset into parts.
 local check = require "rille.check"
+local class = require "rille.class"
 local fail = require "rille.fail"
 local random = require "rille.data.random"
 local read_options = require "rille.options"
 local check_set = require "rille.data.check_set"
 local samplers = require "rille.data.samplers"
 
-local Subset = { __name = "data.subset" }
+local Subset = class "data.subset"
+local methods = Subset.__index
 
 -- The items at some positions: or a table { first = , last = } for a stretch.
 --: set: rille.data.Set, positions: integer[]|table -> rille.data.Set
@@ -25,6 +27,9 @@ function Subset.new(set, positions)
 end
 
 function Subset:position(i)
+  if math.type(i) ~= "integer" then
+    i = check("subset.position", "i", i, { type = "integer" })
+  end
   if i < 1 or i > self.count then
     fail.raise {
       kind = "argument", code = "E_INDEX", op = "subset",
@@ -35,15 +40,16 @@ function Subset:position(i)
 end
 
 function Subset:collated(positions)
-  local set, class = self.set, getmetatable(self.set)
-  if type(class) ~= "table" or not class.collated then return nil end
+  check("subset.collated", "positions", positions, { type = "table" })
+  local set, kind = self.set, getmetatable(self.set)
+  if type(kind) ~= "table" or not kind.collated then return nil end
   local there = {}
   for i, position in ipairs(positions) do there[i] = self:position(position) end
   return set:collated(there)
 end
 
 function Subset:__index(key)
-  if math.type(key) ~= "integer" then return Subset[key] end
+  if math.type(key) ~= "integer" then return methods[key] end
   return self.set[self:position(key)]
 end
 

@@ -2,9 +2,12 @@
 -- ... }.
 local rille = require "rille"
 local native = require "rille.native"
+local check = require "rille.check"
+local class = require "rille.class"
 local fail = require "rille.fail"
 
-local Table = { __name = "data.table" }
+local Table = class "data.table"
+local methods = Table.__index
 
 -- A dataset of columns, tensors or lists; set[i] has a field for each.
 --: columns: table<string, rille.Tensor|any[]> -> rille.data.Set
@@ -30,6 +33,9 @@ function Table.new(columns)
 end
 
 function Table:item(position)
+  if math.type(position) ~= "integer" then
+    position = check("table.item", "position", position, { type = "integer" })
+  end
   local item = {}
   for name, column in pairs(self.columns) do item[name] = column[position] end
   return item
@@ -37,13 +43,17 @@ end
 
 -- A whole batch at once, the same as the items one by one and collated.
 function Table:collated(positions)
+  check("table.collated", "positions", positions, { type = "table" })
   local ids
   local batch = {}
   for name, column in pairs(self.columns) do
     if not native.is_tensor(column) then return nil end
     if not ids then
       ids = {}
-      for i, position in ipairs(positions) do ids[i] = position - 1 end
+      for i, position in ipairs(positions) do
+        ids[i] = (math.tointeger(position) or fail.type("table.collated", "positions[" .. i .. "]",
+          "an integer", position)) - 1
+      end
       ids = rille.tensor(ids, { dtype = "i64" })
     end
     batch[name] = column:index_select(1, ids:to(column.device))
@@ -52,7 +62,7 @@ function Table:collated(positions)
 end
 
 function Table:__index(key)
-  if math.type(key) ~= "integer" then return Table[key] end
+  if math.type(key) ~= "integer" then return methods[key] end
   if key < 1 or key > self.count then
     fail.raise {
       kind = "argument", code = "E_INDEX", op = "table",

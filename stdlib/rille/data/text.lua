@@ -2,10 +2,10 @@
 local rille = require "rille"
 local native = require "rille.native"
 local check = require "rille.check"
+local class = require "rille.class"
 local fail = require "rille.fail"
 
-local Text = { __name = "data.text" }
-Text.__index = Text
+local Text = class "data.text"
 
 local function make(ids, symbols, numbers)
   return setmetatable({ ids = ids, symbols = symbols, numbers = numbers, vocab = #symbols }, Text)

@@ -53,6 +53,28 @@ function transforms.compose(list)
   end
 end
 
+-- f as a function of one image.
+local function of_image(op, f)
+  return function(x)
+    check(op, "image", x, { type = "rille.Tensor" })
+    if x:dim() ~= 3 then fail.argument(op, "an image has 3 dims [C, H, W], got %d", x:dim()) end
+    return f(x)
+  end
+end
+
+-- f as a function of a batch of images and labels.
+local function of_batch(op, f)
+  return function(batch)
+    check(op, "batch", batch, { type = "table" })
+    check(op, "batch.x", batch.x, { type = "rille.Tensor" })
+    check(op, "batch.y", batch.y, { type = "rille.Tensor" })
+    if batch.x:dim() ~= 4 then
+      fail.argument(op, "a batch of images has 4 dims [N, C, H, W], got %d", batch.x:dim())
+    end
+    return f(batch)
+  end
+end
+
 local function crop(x, top, left, height, width)
   return x:narrow(2, top + 1, height):narrow(3, left + 1, width)
 end
@@ -64,7 +86,7 @@ function transforms.random_crop(size, options)
     { "padding", 0, type = "integer", min = 0 }, { "fill", 0 },
   })
   local height, width = sides("random_crop", size)
-  return function(x)
+  return of_image("random_crop", function(x)
     if o.padding > 0 then
       local p = o.padding
       x = rille.pad(x, { p, p, p, p }, { value = o.fill })
@@ -75,17 +97,17 @@ function transforms.random_crop(size, options)
         width)
     end
     return crop(x, below(h - height + 1), below(w - width + 1), height, width)
-  end
+  end)
 end
 
 -- The middle of the image.
 --: size: integer|integer[] -> fun(image: rille.Tensor): rille.Tensor
 function transforms.center_crop(size)
   local height, width = sides("center_crop", size)
-  return function(x)
+  return of_image("center_crop", function(x)
     local _, h, w = x:size()
     return crop(x, (h - height) // 2, (w - width) // 2, height, width)
-  end
+  end)
 end
 
 -- Left and right changed places with probability p; { vertical = true } top and bottom.
@@ -94,9 +116,9 @@ function transforms.random_flip(options)
   local o = read_options("random_flip", options, {
     { "p", 0.5, min = 0, max = 1 }, { "vertical", false },
   })
-  return function(x)
+  return of_image("random_flip", function(x)
     return uniform(0, 1) < o.p and x:flip { o.vertical and 2 or 3 } or x
-  end
+  end)
 end
 
 -- The image in another size.
@@ -104,17 +126,17 @@ end
 function transforms.resize(size, options)
   local o = read_options("resize", options, { { "mode", "bilinear", doc = "as of interpolate" } })
   local height, width = sides("resize", size)
-  return function(x)
+  return of_image("resize", function(x)
     local batch = as_float(x):unsqueeze(1)
     return rille.interpolate(batch, { size = { height, width }, mode = o.mode }):squeeze(1)
-  end
+  end)
 end
 
 -- Turned about the centre by an angle drawn from [-degrees, degrees]; outside is 0.
 --: degrees: number -> fun(image: rille.Tensor): rille.Tensor
 function transforms.rotate(degrees)
   check("rotate", "degrees", degrees, { type = "number", min = 0 })
-  return function(x)
+  return of_image("rotate", function(x)
     local angle = math.rad(uniform(-degrees, degrees))
     local _, h, w = x:size()
     local ys = rille.linspace(-1 + 1 / h, 1 - 1 / h, h):unsqueeze(2)
@@ -122,7 +144,7 @@ function transforms.rotate(degrees)
     local c, s, aspect = math.cos(angle), math.sin(angle), h / w
     local grid = rille.stack({ xs * c - ys * (s * aspect), xs * (s / aspect) + ys * c }, 3)
     return rille.grid_sample(as_float(x):unsqueeze(1), grid:unsqueeze(1)):squeeze(1)
-  end
+  end)
 end
 
 -- Brightness, contrast and saturation times a factor drawn from [1 - v, 1 + v].
@@ -132,7 +154,7 @@ function transforms.color_jitter(options)
     { "brightness", 0.0, min = 0 }, { "contrast", 0.0, min = 0 }, { "saturation", 0.0, min = 0 },
   })
   local function factor(v) return uniform(math.max(0, 1 - v), 1 + v) end
-  return function(x)
+  return of_image("color_jitter", function(x)
     x = as_float(x)
     if o.brightness > 0 then x = x * factor(o.brightness) end
     if o.contrast > 0 then
@@ -144,7 +166,7 @@ function transforms.color_jitter(options)
       x = gray + (x - gray) * factor(o.saturation)
     end
     return x:clamp(0, 1)
-  end
+  end)
 end
 
 -- (x - mean) / std by channel; integers are scaled to [0, 1] first.
@@ -153,9 +175,9 @@ function transforms.normalize(mean, std)
   numbers("normalize", "mean", mean)
   numbers("normalize", "std", std)
   local function by_channel(list) return rille.tensor(list):view(#list, 1, 1) end
-  return function(x)
+  return of_image("normalize", function(x)
     return (as_float(x) - by_channel(mean)) / by_channel(std)
-  end
+  end)
 end
 
 -- With probability p a rectangle of `scale` times the area becomes `value`.
@@ -166,7 +188,7 @@ function transforms.erase(options)
   })
   check("erase", "scale[1]", o.scale[1], fraction)
   check("erase", "scale[2]", o.scale[2], fraction)
-  return function(x)
+  return of_image("erase", function(x)
     if uniform(0, 1) >= o.p then return x end
     local _, h, w = x:size()
     local area, ratio = uniform(o.scale[1], o.scale[2]) * h * w, math.exp(uniform(-1.2, 1.2))
@@ -175,15 +197,31 @@ function transforms.erase(options)
     local whole = x:clone()
     crop(whole, below(h - height + 1), below(w - width + 1), height, width):fill_(o.value)
     return whole
+  end)
+end
+
+-- The logarithm of a draw from Gamma(alpha), by Marsaglia and Tsang, "A Simple Method for
+-- Generating Gamma Variables", 2000. Below 1 it is that of Gamma(alpha + 1) * U^(1 / alpha), which
+-- only its logarithm keeps from underflow.
+local function log_gamma(alpha)
+  if alpha < 1 then return log_gamma(alpha + 1) + math.log(1 - uniform(0, 1)) / alpha end
+  local d = alpha - 1 / 3
+  local c = 1 / (9 * d) ^ 0.5
+  while true do
+    local x = rille.randn(1):item()
+    local v = (1 + c * x) ^ 3
+    if v > 0 and math.log(1 - uniform(0, 1)) < 0.5 * x * x + d - d * v + d * math.log(v) then
+      return math.log(d * v)
+    end
   end
 end
 
--- A draw from Beta(alpha, alpha) by Johnk's method.
+-- A draw from Beta(alpha, alpha): 0 or 1 where alpha is tiny, a half where it is huge.
 local function beta(alpha)
-  while true do
-    local a, b = uniform(0, 1) ^ (1 / alpha), uniform(0, 1) ^ (1 / alpha)
-    if a + b > 0 and a + b <= 1 then return a / (a + b) end
-  end
+  alpha = math.min(alpha, 1e12)
+  local a, b = log_gamma(alpha), log_gamma(alpha)
+  if a - b ~= a - b then return uniform(0, 1) < 0.5 and 0.0 or 1.0 end
+  return 1 / (1 + math.exp(b - a))
 end
 
 local function soft_labels(y, classes, part, order)
@@ -196,12 +234,12 @@ end
 function transforms.mixup(classes, options)
   local o = read_options("mixup", options, { { "alpha", 0.2, above = 0 } })
   check("mixup", "classes", classes, side)
-  return function(batch)
+  return of_batch("mixup", function(batch)
     local part, order = beta(o.alpha), rille.randperm(#batch.x)
     local x = as_float(batch.x)
     x = x * part + x:index_select(1, order) * (1 - part)
     return { x = x, y = soft_labels(batch.y, classes, part, order) }
-  end
+  end)
 end
 
 -- For a batch: a rectangle of each image comes from another; y by area.
@@ -209,7 +247,7 @@ end
 function transforms.cutmix(classes, options)
   local o = read_options("cutmix", options, { { "alpha", 1.0, above = 0 } })
   check("cutmix", "classes", classes, side)
-  return function(batch)
+  return of_batch("cutmix", function(batch)
     local part, order = beta(o.alpha), rille.randperm(#batch.x)
     local x = as_float(batch.x):clone()
     local _, _, h, w = x:size()
@@ -221,7 +259,7 @@ function transforms.cutmix(classes, options)
     end
     local kept = 1 - height * width / (h * w)
     return { x = x, y = soft_labels(batch.y, classes, kept, order) }
-  end
+  end)
 end
 
 return read_only("rille.data.transforms", transforms)

@@ -5,13 +5,13 @@
 local rille = require "rille"
 local native = require "rille.native"
 local check = require "rille.check"
+local class = require "rille.class"
 local fail = require "rille.fail"
 local random = require "rille.data.random"
 local read_options = require "rille.options"
 local check_state = require "rille.data.check_state"
 
-local Windows = { __name = "data.windows" }
-Windows.__index = Windows
+local Windows = class "data.windows"
 
 local known = {
   { "length", type = "integer", min = 1, required = true, doc = "ids a window" },
@@ -106,6 +106,7 @@ end
 -- `for batch in windows do`
 function Windows:__call(_, control)
   if control == nil then self.current = self:iter() end
+  if not self.current then fail.state("windows", "a loop that did not begin") end
   return self.current()
 end
 

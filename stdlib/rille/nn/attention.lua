@@ -1,12 +1,13 @@
 -- nn.MultiheadAttention(width, heads, options): attention with projections; names and
 -- initialisation as in PyTorch (in_proj_weight, or one for each where keys are kdim or values vdim
--- wide; out_proj). Inputs are [batch, time, width] unless batch_first = false.
+-- wide; out_proj). Inputs are [batch, time, width] unless batch_first = false; or [time, width].
 local rille = require "rille"
 local init = require "rille.nn.initialise"
 local layers = require "rille.nn.layers"
 local module = require "rille.nn.module"
 local parameter = require "rille.parameter"
 local read_options = require "rille.options"
+local check = require "rille.check"
 local fail = require "rille.fail"
 
 -- Attention with projections, in several heads.
@@ -20,9 +21,13 @@ local known = {
   { "device", type = "string" }, { "dtype", type = "rille.dtype" },
 }
 
+local size = { type = "integer", min = 1 }
+
 --: width: integer, heads: integer
 function MultiheadAttention:init(width, heads, options)
   local o = read_options("MultiheadAttention", options, known)
+  width = check("MultiheadAttention", "width", width, size)
+  heads = check("MultiheadAttention", "heads", heads, size)
   if width % heads ~= 0 then
     fail.argument("MultiheadAttention", "'width' %d is no multiple of 'heads' %d", width, heads)
   end
@@ -97,12 +102,27 @@ local call_options = {
   { "causal", false, doc = "no look ahead" }, { "need_weights", false, doc = "given second" },
 }
 
+-- One sequence without a batch, [time, width].
+local function alone(self, query, key, value, o)
+  local place = self.batch_first and 1 or 2
+  o.padding_mask = o.padding_mask and o.padding_mask:unsqueeze(1)
+  local y, weights = self:forward(query:unsqueeze(place), key:unsqueeze(place),
+    value:unsqueeze(place), o)
+  y = y:squeeze(place)
+  if weights then return y, weights:squeeze(1) end
+  return y
+end
+
 -- (query, key, value) or (x) for self-attention; returns the output, and with need_weights the
 -- weights [batch, time, time of the keys].
 --: query: rille.Tensor, key?: rille.Tensor, value?: rille.Tensor -> rille.Tensor
 function MultiheadAttention:forward(query, key, value, options)
   if type(key) == "table" or key == nil then options, key, value = key, query, query end
   local o = read_options("MultiheadAttention", options, call_options)
+  check("MultiheadAttention", "query", query, { type = "rille.Tensor" })
+  check("MultiheadAttention", "key", key, { type = "rille.Tensor" })
+  check("MultiheadAttention", "value", value, { type = "rille.Tensor" })
+  if query:dim() == 2 then return alone(self, query, key, value, o) end
   if not self.batch_first then
     query, key, value = query:transpose(1, 2), key:transpose(1, 2), value:transpose(1, 2)
   end

@@ -1,5 +1,6 @@
 -- Modules that hold modules. Members sit at integer keys, named from 1, so `list[i]`, `#list` and
 -- `ipairs` are Lua's own.
+local check = require "rille.check"
 local fail = require "rille.fail"
 local module = require "rille.nn.module"
 local parameter = require "rille.parameter"
@@ -45,6 +46,7 @@ function List:extend(values)
 end
 
 function List:insert(place, value)
+  check(self.__name .. ".insert", "place", place, { type = "integer", min = 1, max = #self + 1 })
   self:check(value)
   for i = #self, place, -1 do self[i + 1] = self[i] end
   self[place] = value
@@ -52,6 +54,9 @@ function List:insert(place, value)
 end
 
 function List:remove(place)
+  if place ~= nil then
+    check(self.__name .. ".remove", "place", place, { type = "integer", min = 1, max = #self })
+  end
   return table.remove(self, place)
 end
 
@@ -87,10 +92,13 @@ local ModuleDict = module.define "ModuleDict"
 
 --: members?: table<string, rille.nn.Module>
 function ModuleDict:init(members)
+  if members ~= nil then check("ModuleDict", "members", members, { type = "table" }) end
   local names = {}
-  for name in pairs(members or {}) do names[#names + 1] = name end
+  for name in pairs(members or {}) do
+    names[#names + 1] = check("ModuleDict", "a name", name, { type = "string" })
+  end
   table.sort(names)
-  for _, name in ipairs(names) do self[name] = members[name] end
+  for _, name in ipairs(names) do self[name] = List.check(self, members[name]) end
 end
 
 function ModuleDict:__len()

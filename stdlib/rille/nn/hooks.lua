@@ -1,19 +1,26 @@
 -- Hooks of modules: before forward, after forward, and on the gradients of a call.
 local rille = require "rille"
 local native = require "rille.native"
+local check = require "rille.check"
 local module = require "rille.nn.module"
 local Module, STATE = module.Module, module.STATE
 
+-- A call runs the hooks that there were when it began: one that runs may add or remove some, so a
+-- change makes a new list.
 local function register(self, kind, f)
-  local state = rawget(self, STATE)
+  check("register_hook", "f", f, { type = "fun" })
+  local state = module.state(self)
   state.hooks = state.hooks or { pre = {}, post = {}, backward = {} }
-  local list = state.hooks[kind]
-  list[#list + 1] = f
-  local handle = {}
+  local hooks, list = state.hooks, state.hooks[kind]
+  local entry, handle = { run = f }, {}
+  hooks[kind] = table.move(list, 1, #list, 1, {})
+  table.insert(hooks[kind], entry)
   function handle.remove()
-    for i, g in ipairs(list) do
-      if g == f then return table.remove(list, i) end
+    local left = {}
+    for _, other in ipairs(hooks[kind]) do
+      if other ~= entry then left[#left + 1] = other end
     end
+    hooks[kind] = left
   end
   return setmetatable(handle, { __close = handle.remove, __name = "Hook" })
 end
@@ -59,14 +66,14 @@ local function forward_with_gates(self, hooks, inputs)
   local grad_outputs = {}
   local given, gated = gate(inputs, function(...)
     local grads = table.pack(...)
-    for _, f in ipairs(hooks) do grads = f(self, grads, grad_outputs) or grads end
+    for _, hook in ipairs(hooks) do grads = hook.run(self, grads, grad_outputs) or grads end
     return table.unpack(grads, 1, select("#", ...))
   end)
   local outputs = table.pack(self:forward(table.unpack(given, 1, given.n)))
   return gate(outputs, function(...)
     grad_outputs = table.pack(...)
     if gated == 0 then
-      for _, f in ipairs(hooks) do f(self, {}, grad_outputs) end
+      for _, hook in ipairs(hooks) do hook.run(self, {}, grad_outputs) end
     end
     return ...
   end)
@@ -74,8 +81,8 @@ end
 
 local function call(self, ...)
   local hooks, inputs = rawget(self, STATE).hooks, table.pack(...)
-  for _, f in ipairs(hooks.pre) do
-    local replaced = f(self, inputs)
+  for _, hook in ipairs(hooks.pre) do
+    local replaced = hook.run(self, inputs)
     if type(replaced) == "table" then inputs = table.pack(table.unpack(replaced)) end
   end
   local outputs
@@ -84,8 +91,8 @@ local function call(self, ...)
   else
     outputs = table.pack(self:forward(table.unpack(inputs, 1, inputs.n)))
   end
-  for _, f in ipairs(hooks.post) do
-    local replaced = table.pack(f(self, inputs, table.unpack(outputs, 1, outputs.n)))
+  for _, hook in ipairs(hooks.post) do
+    local replaced = table.pack(hook.run(self, inputs, table.unpack(outputs, 1, outputs.n)))
     if replaced.n > 0 and replaced[1] ~= nil then outputs = replaced end
   end
   return table.unpack(outputs, 1, outputs.n)

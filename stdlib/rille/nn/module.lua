@@ -2,11 +2,12 @@
 -- which they were first set. A module is a plain table (fields read and write at full speed); what
 -- the engine needs to know about it sits under one private key.
 local native = require "rille.native"
+local check = require "rille.check"
 local fail = require "rille.fail"
 local lasting = require "rille.scope".lasting
 local parameter = require "rille.parameter"
 
-local STATE = {}                      -- the private key
+local function STATE() end            -- the private key: nothing can be put into a function
 local instance_metatables = {}        -- metatable -> class
 
 local Module = { __name = "Module" }
@@ -14,6 +15,13 @@ local metatable_of = {}               -- class -> metatable of its instances
 
 local function is_module(value)
   return type(value) == "table" and instance_metatables[getmetatable(value) or false] ~= nil
+end
+
+-- What a module keeps about itself. A class has nothing of the kind.
+local function state_of(self)
+  local state = type(self) == "table" and rawget(self, STATE)
+  if not state then fail.type("module", "self", "a module", self) end
+  return state
 end
 
 -- Fires when a field is set that the table doesn't hold. A name keeps its place when it was set
@@ -82,6 +90,9 @@ end
 -- A class: functions set in it are the methods of its instances; calling it makes one.
 local function define(name, base)
   if type(name) ~= "string" then fail.type("module", "name", "a string", name) end
+  if base ~= nil and not (type(base) == "table" and type(base.init) == "function") then
+    fail.type("module", "base", "a class", base)         -- in the sandbox it is a look at one
+  end
   return setmetatable({ __name = name }, {
     __index = base or Module, __call = construct,
     __tostring = function() return "class " .. name end,
@@ -104,7 +115,9 @@ end
 --: name: string, t: rille.Tensor|nil -> rille.Tensor|nil
 function Module:buffer(name, t, options)
   if t ~= nil and not native.is_tensor(t) then fail.type("buffer", name, "a tensor", t) end
-  local state = rawget(self, STATE)
+  check("buffer", "name", name, { type = "string|integer" })
+  if options ~= nil then check("buffer", "options", options, { type = "table" }) end
+  local state = state_of(self)
   state.buffers[name] = { persistent = not (options and options.persistent == false) }
   self[name] = t
   return t
@@ -113,7 +126,7 @@ end
 -- Iterates names and values of what was set, in order.
 --: -> (fun(): string, any)
 function Module:fields()
-  local order, i = rawget(self, STATE).order, 0
+  local order, i = state_of(self).order, 0
   return function()
     local value
     repeat
@@ -139,7 +152,7 @@ end
 -- Iterates names and tensors of this module alone: kind is "parameter" or "buffer".
 --: kind: "parameter"|"buffer" -> (fun(): string, rille.Tensor)
 function Module:own_tensors(kind)
-  local next_field, buffers = self:fields(), rawget(self, STATE).buffers
+  local next_field, buffers = self:fields(), state_of(self).buffers
   return function()
     for name, value in next_field do
       local wanted
@@ -162,5 +175,5 @@ return {
   Module = Module, define = define, is_module = is_module, is_class = is_class,
   STATE = STATE, become = become,
   class_of = function(module) return instance_metatables[getmetatable(module)] end,
-  state = function(module) return rawget(module, STATE) end,
+  state = state_of,
 }

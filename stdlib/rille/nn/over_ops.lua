@@ -29,6 +29,13 @@ local function is_option(class, field)
   return not fed and not (class.follows_mode and field.name == "training")
 end
 
+-- The types that an option of an op may have: where a list stands for the dims, one number does for
+-- all of them.
+local function type_of(field)
+  local item = field.type:match "^(%a+)%[%]$"
+  return item and field.type .. "|" .. item or field.type
+end
+
 -- Options are refused where the module is made, not where it is first called.
 local function check_options(self, options)
   local names, known = {}, {}
@@ -43,11 +50,23 @@ local function check_options(self, options)
   for _, name in ipairs(names) do
     local field = known[name]
     if options[name] ~= nil then
-      check(self.__name, name, options[name], { type = field.type })
+      check(self.__name, name, options[name], { type = type_of(field) })
     elseif field.required and self.by_place[name] then
       fail.argument(self.__name, "'%s' is missing", name)
     end
   end
+end
+
+-- Tensors among the options (weights of classes) are buffers: they move with the module and are
+-- saved with it.
+local function hold_tensors(self, options)
+  local names = {}
+  for name, value in pairs(options) do
+    if native.is_tensor(value) then names[#names + 1] = name end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do self:buffer(name, options[name]) end
+  self.held = names[1] and names
 end
 
 local Stateless = module.define "Stateless"
@@ -69,10 +88,14 @@ function Stateless:init(...)
   end
   if #names > 0 or next(options) ~= nil then check_options(self, options) end
   self.options = options
+  hold_tensors(self, options)
 end
 
 function Stateless:forward(...)
   local op, options = rille[self.op], self.options
+  if self.held then
+    for _, name in ipairs(self.held) do options[name] = self[name] end
+  end
   if self.follows_mode then
     options.training = self.training
   elseif next(options) == nil then
@@ -96,9 +119,12 @@ return function(lines)
   local classes = {}
   for name, line in pairs(lines) do
     local class = module.define(name, Stateless)
-    class.op, class.follows_mode, class.presets = line[1], line.training, line.presets or {}
-    class.positional, class.by_place = table.move(line, 2, #line, 1, {}), {}
-    for _, option in ipairs(class.positional) do class.by_place[option] = true end
+    class.op, class.follows_mode = line[1], line.training
+    class.presets = native.shared(line.presets or {})
+    local by_place = {}
+    for i = 2, #line do by_place[line[i]] = true end
+    class.positional = native.shared(table.move(line, 2, #line, 1, {}))
+    class.by_place = native.shared(by_place)
     fields[class.op] = fields[class.op] or false
     classes[name] = class
   end

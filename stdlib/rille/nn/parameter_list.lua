@@ -20,5 +20,7 @@ return function(op, params)
       fail.type(op, ("params[%s]"):format(tostring(i)), "a tensor", t)
     end
   end
-  return params
+  local list = {}                          -- what an __index makes up is none of it
+  for i = 1, rawlen(params) do list[i] = rawget(params, i) end
+  return list
 end

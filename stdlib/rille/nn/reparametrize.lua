@@ -46,7 +46,7 @@ function reparametrize.weight_norm(module, options)
   return module
 end
 
-local function unit(v, eps)
+local function normed(v, eps)
   return v / v:norm():clamp(eps, nil)
 end
 
@@ -64,15 +64,15 @@ function reparametrize.spectral_norm(module, options)
   module[o.name] = nil
   module[o.name .. "_orig"] = w
   local m = matrix(w:detach())
-  module:buffer(o.name .. "_u", unit(rille.randn(m:size(1), { dtype = w.dtype }), o.eps))
-  module:buffer(o.name .. "_v", unit(rille.randn(m:size(2), { dtype = w.dtype }), o.eps))
+  module:buffer(o.name .. "_u", normed(rille.randn(m:size(1), { dtype = w.dtype }), o.eps))
+  module:buffer(o.name .. "_v", normed(rille.randn(m:size(2), { dtype = w.dtype }), o.eps))
   local function compute(self, iterations)
     local original, u, v = self[o.name .. "_orig"], self[o.name .. "_u"], self[o.name .. "_v"]
     local flat = matrix(original)
-    rille.no_grad(function()
+    native.unit(rille.no_grad, function()
       for _ = 1, iterations do
-        v:copy_(unit(flat:t():mv(u), o.eps))
-        u:copy_(unit(flat:mv(v), o.eps))
+        v:copy_(normed(flat:t():mv(u), o.eps))
+        u:copy_(normed(flat:mv(v), o.eps))
       end
     end)
     local sigma = u:clone():dot(flat:mv(v:clone()))

@@ -1,5 +1,6 @@
 -- Modules without parameters that give tensors another shape: resizing, channels to pixels, dims
 -- joined and split. Padding is among the layers.
+local check = require "rille.check"
 local module = require "rille.nn.module"
 local over_ops = require "rille.nn.over_ops"
 
@@ -19,11 +20,13 @@ local Flatten = module.define "Flatten"
 
 --: first?: integer, last?: integer
 function Flatten:init(first, last)
-  self.first, self.last = first or 2, last or -1
+  self.first = check("Flatten", "first", first or 2, { type = "integer" })
+  self.last = check("Flatten", "last", last or -1, { type = "integer" })
 end
 
 --: x: rille.Tensor -> rille.Tensor
 function Flatten:forward(x)
+  check("Flatten", "x", x, { type = "rille.Tensor" })
   return x:flatten(self.first, self.last)
 end
 
@@ -35,11 +38,13 @@ local Unflatten = module.define "Unflatten"
 
 --: dim: integer, sizes: integer[]
 function Unflatten:init(dim, sizes)
-  self.dim, self.sizes = dim, sizes
+  self.dim = check("Unflatten", "dim", dim, { type = "integer" })
+  self.sizes = check("Unflatten", "sizes", sizes, { type = "integer[]" })
 end
 
 --: x: rille.Tensor -> rille.Tensor
 function Unflatten:forward(x)
+  check("Unflatten", "x", x, { type = "rille.Tensor" })
   return x:unflatten(self.dim, self.sizes)
 end
 

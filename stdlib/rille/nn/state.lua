@@ -69,15 +69,19 @@ function Module:state_dict(options)
 end
 
 -- Files may give nested tables; names are their paths.
-local function flatten(given, prefix, flat)
+local function flatten(given, prefix, flat, above)
+  above = above or {}
+  if above[given] then fail.argument("load_state_dict", "'dict' holds itself, at '%s'", prefix) end
+  above[given] = true
   for key, value in pairs(given) do
     local name = walk.join(prefix, tostring(key))
     if native.is_tensor(value) then
       flat[name] = value
     elseif type(value) == "table" then
-      flatten(value, name, flat)
+      flatten(value, name, flat, above)
     end
   end
+  above[given] = nil
   return flat
 end
 
@@ -133,6 +137,11 @@ local function report(self, wrong)
   }
 end
 
+local function copy_all(found)
+  local _ <close> = rille.no_grad()
+  for _, pair in ipairs(found) do pair[1]:copy_(pair[2]) end
+end
+
 -- Returns the lists of missing and unexpected names (empty when strict).
 --: dict: table -> string[], string[]
 function Module:load_state_dict(dict, options)
@@ -141,7 +150,6 @@ function Module:load_state_dict(dict, options)
   local found, wrong = match(entries(self, options), flatten(dict, "", {}))
   local incomplete = #wrong.missing + #wrong.unexpected > 0
   if #wrong.shapes > 0 or (options.strict and incomplete) then report(self, wrong) end
-  local _ <close> = rille.no_grad()
-  for _, pair in ipairs(found) do pair[1]:copy_(pair[2]) end
+  native.unit(copy_all, found)
   return wrong.missing, wrong.unexpected
 end

@@ -1,6 +1,7 @@
 -- nn.summary(model, shape): a table of modules with output shapes and numbers of parameters.
 local rille = require "rille"
 local native = require "rille.native"
+local check = require "rille.check"
 local module = require "rille.nn.module"
 
 local function shape_text(value)
@@ -57,6 +58,8 @@ end
 -- `input` is a tensor, a shape (zeros of the default dtype), or nothing (no output shapes).
 --: model: rille.nn.Module, input?: rille.Tensor|integer[] -> string
 return function(model, input)
+  check("summary", "model", model, { type = "rille.nn.Module" })
+  if input ~= nil then check("summary", "input", input, { type = "rille.Tensor|integer[]" }) end
   if type(input) == "table" then input = rille.zeros(input, { device = model.device }) end
   local shapes = input and output_shapes(model, input) or {}
   local rows, total, trained = rows_of(model, shapes)

@@ -3,6 +3,7 @@
 -- memory_padding_mask too.
 local rille = require "rille"
 local containers = require "rille.nn.containers"
+local check = require "rille.check"
 local fail = require "rille.fail"
 local layers = require "rille.nn.layers"
 local module = require "rille.nn.module"
@@ -22,6 +23,7 @@ local known = {
 local Layer = module.define "TransformerLayer"
 
 function Layer:build(width, heads, o, norms)
+  check(self.__name, "options", o, { type = "table" })
   local place = { bias = o.bias, device = o.device, dtype = o.dtype }
   self.causal, self.norm_first, self.activation = o.causal, o.norm_first, o.activation
   local attention = { dropout = o.dropout, bias = o.bias, device = o.device, dtype = o.dtype }
@@ -39,6 +41,8 @@ end
 
 -- x + f(norm(x)), or norm(x + f(x)); i is the number of the sublayer.
 function Layer:sublayer(i, x, f)
+  check(self.__name .. ".sublayer", "i", i, { type = "integer", min = 1 })
+  check(self.__name .. ".sublayer", "f", f, { type = "fun" })
   local norm, dropout = self["norm" .. i], self["dropout" .. i]
   if self.norm_first then return x + dropout(f(norm(x))) end
   return norm(x + dropout(f(x)))
@@ -108,7 +112,10 @@ local function stack(self, make, count, options)
   })
   if type(make) == "function" then
     local list = {}
-    for i = 1, count do list[i] = make(i) end
+    count = check(self.__name, "count", count, { type = "integer", min = 0 })
+    for i = 1, count do
+      list[i] = check(self.__name, "make(i)", make(i), { type = "rille.nn.Module" })
+    end
     make = list
   elseif type(make) ~= "table" or module.is_module(make) then
     fail.type(self.__name, "layers", "a list of layers or a function that makes one", make)

@@ -36,16 +36,19 @@ function utils.clip_grad_norm_(params, max, options)
   return norm
 end
 
+local function clamp_all(params, max)
+  local _ <close> = rille.no_grad()
+  local _ <close> = scope() -- what looks at a gradient holds its memory, zero_grad or not
+  local grads, warning = native.gradients_to_clip(params, settings.is_strict())
+  warn_once(warning)
+  for _, grad in ipairs(grads) do grad:clamp_(-max, max) end
+end
+
 -- Clamps all gradients to -max .. max.
 --: params: rille.Tensor|rille.Tensor[], max: number
 function utils.clip_grad_value_(params, max)
   check("clip_grad_value_", "max", max, bound)
-  local _ <close> = rille.no_grad()
-  local _ <close> = scope() -- what looks at a gradient holds its memory, zero_grad or not
-  local grads, warning = native.gradients_to_clip(list_of("clip_grad_value_", params),
-    settings.is_strict())
-  warn_once(warning)
-  for _, grad in ipairs(grads) do grad:clamp_(-max, max) end
+  native.unit(clamp_all, list_of("clip_grad_value_", params), max)
 end
 
 -- All values in one row.
@@ -54,6 +57,15 @@ function utils.parameters_to_vector(params)
   local flat = {}
   for i, t in ipairs(list_of("parameters_to_vector", params)) do flat[i] = t:flatten() end
   return rille.cat(flat, 1)
+end
+
+local function spread(vector, params)
+  local _ <close> = rille.no_grad()
+  local first = 1
+  for _, t in ipairs(params) do
+    t:copy_(vector:narrow(1, first, t:numel()):reshape(t:shape()))
+    first = first + t:numel()
+  end
 end
 
 -- Such a row back into the parameters.
@@ -70,12 +82,7 @@ function utils.vector_to_parameters(vector, params)
         wanted, table.concat(vector:shape(), ", ")),
     }
   end
-  local _ <close> = rille.no_grad()
-  local first = 1
-  for _, t in ipairs(params) do
-    t:copy_(vector:narrow(1, first, t:numel()):reshape(t:shape()))
-    first = first + t:numel()
-  end
+  native.unit(spread, vector, params)
 end
 
 local reparametrize = require "rille.nn.reparametrize"

@@ -2,6 +2,7 @@
 -- all of it. A module or tensor that is reachable by two paths is visited once, under the first.
 local rille = require "rille"
 local native = require "rille.native"
+local check = require "rille.check"
 local Module = require "rille.nn.module".Module
 local parameter = require "rille.parameter"
 local read_options = require "rille.options"
@@ -112,6 +113,7 @@ end
 -- Calls f with every module, children before parents.
 --: f: fun(module: rille.nn.Module) -> rille.nn.Module
 function Module:apply(f)
+  check("apply", "f", f, { type = "fun" })
   for _, child in ipairs(self:children()) do child:apply(f) end
   f(self)
   return self
@@ -137,16 +139,31 @@ function Module:requires_grad_(wanted)
   return self
 end
 
--- Gradients are taken away, or filled with zeros.
-function Module:zero_grad(options)
-  local keep = not read_options("zero_grad", options, {
-    { "set_to_none", true, doc = "false: they become zeros" },
-  }).set_to_none
+local function clear_grads(self, keep)
   for _, t in self:named_parameters() do
     if not keep then
       t.grad = nil
     elseif t.grad then
       t.grad:zero_()
+    end
+  end
+end
+
+-- Gradients are taken away, or filled with zeros.
+function Module:zero_grad(options)
+  native.unit(clear_grads, self, not read_options("zero_grad", options, {
+    { "set_to_none", true, doc = "false: they become zeros" },
+  }).set_to_none)
+end
+
+local function replace_all(self, moved)
+  local _ <close> = rille.no_grad()
+  for _, kind in ipairs { "parameter", "buffer" } do
+    local _, list = tensors(self, kind)
+    for _, t in ipairs(list) do
+      local grad = t.grad
+      native.set_data(t, moved(t))
+      if grad then t.grad = moved(grad) end
     end
   end
 end
@@ -159,6 +176,7 @@ end
 -- what is floating point, a layout only what has the four or five dims that it is about.
 --: target: rille.dtype|string -> rille.nn.Module
 function Module:to(target, options)
+  if options ~= nil then check("to", "options", options, { type = "table" }) end
   local casts = type(target) == "string" and is_dtype(target)
   local rest = {}
   for key, value in pairs(options or {}) do
@@ -169,15 +187,7 @@ function Module:to(target, options)
     if casts and not t.dtype:match "^b?f%d" then return t end
     return t:to(target, t:dim() >= 4 and options or rest)
   end
-  local _ <close> = rille.no_grad()
-  for _, kind in ipairs { "parameter", "buffer" } do
-    local _, list = tensors(self, kind)
-    for _, t in ipairs(list) do
-      local grad = t.grad
-      native.set_data(t, moved(t))
-      if grad then t.grad = moved(grad) end
-    end
-  end
+  native.unit(replace_all, self, moved)
   return self
 end
 

@@ -2,13 +2,13 @@
 local rille = require "rille"
 local native = require "rille.native"
 local check = require "rille.check"
+local class = require "rille.class"
 local fail = require "rille.fail"
 local lasting = require "rille.scope".lasting
 local is_module = require "rille.nn.module".is_module
 local read_options = require "rille.options"
 
-local Average = { __name = "Average" }
-Average.__index = Average
+local Average = class "Average"
 
 local function make(name, model, options)
   local self = setmetatable({ name = name, model = model, count = 0, average = {} }, Average)
@@ -27,20 +27,29 @@ local function share(self)
   return 1 - decay
 end
 
-function Average:update()
+local function update(self)
   local part = share(self)
   local _ <close> = rille.no_grad()
   for key, p in self.model:named_parameters() do self.average[key]:lerp_(p:detach(), part) end
   self.count = self.count + 1
 end
 
-local function write(model, values)
+function Average:update()
+  native.unit(update, self)
+end
+
+local function copy_into(model, values)
   local _ <close> = rille.no_grad()
   for key, p in model:named_parameters() do p:copy_(values[key]) end
 end
 
+local function write(model, values)
+  native.unit(copy_into, model, values)
+end
+
 -- Puts the averages into the model until the scope ends (or for the time of f).
 function Average:apply(f, ...)
+  if f ~= nil then check(self.name .. ".apply", "fn", f, { type = "fun" }) end
   local kept = {}
   for key, p in self.model:named_parameters() do kept[key] = p:detach():clone() end
   write(self.model, self.average)
@@ -70,8 +79,9 @@ local function check_state(self, state)
 end
 
 local function load(self, state)
-  self.count = state.count
-  for key in pairs(self.average) do self.average[key] = state.average[key]:clone() end
+  local average = {}
+  for key in pairs(self.average) do average[key] = state.average[key]:clone() end
+  self.count, self.average = state.count, average
 end
 
 function Average:load_state_dict(state)

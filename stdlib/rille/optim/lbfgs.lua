@@ -5,13 +5,13 @@
 local rille = require "rille"
 local native = require "rille.native"
 local check = require "rille.check"
+local class = require "rille.class"
 local fail = require "rille.fail"
 local lasting = require "rille.scope".lasting
 local list_of = require "rille.nn.parameter_list"
 local read_options = require "rille.options"
 
-local LBFGS = { __name = "LBFGS" }
-LBFGS.__index = LBFGS
+local LBFGS = class "LBFGS"
 
 local known = {
   { "lr", 1.0, min = 0, doc = "the first step, and each without a search" },
@@ -52,7 +52,7 @@ local function flat_grad(self)
   return rille.cat(parts, 1)
 end
 
--- Moves the parameters by t times the direction.
+-- Moves the parameters by t times the direction, all of them (native.unit).
 local function move(self, t, direction)
   local _ <close> = rille.no_grad()
   local first = 1
@@ -145,7 +145,7 @@ end
 local function prober(self, evaluate, direction)
   local at = 0
   local function go(t)
-    move(self, t - at, direction)
+    native.unit(move, self, t - at, direction)
     at = t
   end
   local function try(t)
@@ -182,6 +182,7 @@ local function step(self, closure)
   local function evaluate()
     evaluations = evaluations + 1
     local loss = rille.enable_grad(closure)
+    check("LBFGS.step", "closure()", loss, { type = "number|rille.Tensor" })
     return type(loss) == "number" and loss or loss:item(), flat_grad(self)
   end
   local loss, grad = evaluate()
@@ -204,7 +205,10 @@ function LBFGS:step(closure)
 end
 
 function LBFGS:state_dict()
-  return { kind = "LBFGS", step_count = self.step_count, s = self.state.s, y = self.state.y }
+  return {
+    kind = "LBFGS", step_count = self.step_count, lr = self.groups[1].lr,
+    s = self.state.s, y = self.state.y,
+  }
 end
 
 local function check_state(dict)
@@ -219,11 +223,13 @@ local function check_state(dict)
   end
   if #dict.s ~= #dict.y then fail.state(op, "'s' and 'y' differ in length") end
   check(op, "state.step_count", dict.step_count, { type = "integer", min = 0 })
+  if dict.lr ~= nil then check(op, "state.lr", dict.lr, { type = "number", min = 0 }) end
 end
 
 function LBFGS:load_state_dict(dict)
   check_state(dict)
   self.step_count, self.state = dict.step_count, { s = dict.s, y = dict.y }
+  self.groups[1].lr = dict.lr or self.groups[1].lr       -- older states have none
 end
 
 return { LBFGS = LBFGS.new }

@@ -2,18 +2,20 @@
 -- by parameter name. A parameter without a gradient is skipped, its own step count stands still.
 local rille = require "rille"
 local native = require "rille.native"
+local class = require "rille.class"
 local common = require "rille.optim.common"
 local fail = require "rille.fail"
 local check = require "rille.check"
-local look_for_flushed = require "rille.optim.flushed"
 local parameter = require "rille.parameter"
 local read_options = require "rille.options"
 local saved_state = require "rille.optim.saved"
-local scopes = require "rille.scope"
+local lasting = require "rille.scope".lasting
+local update = require "rille.optim.update"
 
 local is_module = require "rille.nn.module".is_module
 
-local Optimizer = {}
+local Optimizer = class "Optimizer"
+local methods = Optimizer.__index
 
 local function check_ranges(op, group)
   for _, name in ipairs { "lr", "weight_decay", "eps", "momentum" } do
@@ -40,10 +42,10 @@ end
 --: name: string, kind: table, params: table -> rille.optim.Optimizer
 function Optimizer.new(name, kind, params, options)
   local self = setmetatable({}, Optimizer)
-  self.name, self.kind, self.step_count = name, kind, 0
+  self.name, self.kind, self.step_count = name, native.shared(kind), 0
   self.groups, self.state, self.held = {}, {}, {}
   self.lowered = native.lowered_to_f16()
-  self.known = common(kind)
+  self.known = native.shared(common(kind))
   self.defaults = read_options(name, options, self.known)
   if type(params) ~= "table" then
     fail.type(name, "params", "a list of tensors or groups", params)
@@ -66,17 +68,23 @@ function Optimizer.new(name, kind, params, options)
   return self
 end
 
+local function scalars(group)
+  local copy = {}
+  for key, value in pairs(group) do
+    if key ~= "params" then copy[key] = value end
+  end
+  return copy
+end
+
 -- More parameters, with options of their own.
 --: group: rille.optim.group -> rille.optim.Optimizer
 function Optimizer:add_group(group)
+  check(self.name .. ".add_group", "group", group, { type = "table" })
   local own, list = {}, group.params
   if native.is_tensor(list) then list = { list } end
   if type(list) ~= "table" then fail.type(self.name, "params", "a list of tensors", list) end
   for _, entry in ipairs(self.known) do own[entry[1]] = self.defaults[entry[1]] end
-  local given = {}
-  for key, value in pairs(group) do
-    if key ~= "params" then given[key] = value end
-  end
+  local given = scalars(group)
   local read = read_options(self.name, given, self.known)
   for key in pairs(given) do own[key] = read[key] end
   check_ranges(self.name, own)
@@ -100,12 +108,7 @@ function Optimizer:add_group(group)
   return self
 end
 
--- Gradients are taken away, or filled with zeros.
-function Optimizer:zero_grad(options)
-  local o = options ~= nil and read_options("zero_grad", options, {
-    { "set_to_none", true, doc = "false: they become zeros" },
-  })
-  local keep = o and not o.set_to_none
+local function clear_grads(self, keep)
   for _, group in ipairs(self.groups) do
     for _, t in ipairs(group.params) do
       if not keep then
@@ -115,6 +118,14 @@ function Optimizer:zero_grad(options)
       end
     end
   end
+end
+
+-- Gradients are taken away, or filled with zeros.
+function Optimizer:zero_grad(options)
+  local o = options ~= nil and read_options("zero_grad", options, {
+    { "set_to_none", true, doc = "false: they become zeros" },
+  })
+  native.unit(clear_grads, self, o and not o.set_to_none)
 end
 
 local function fresh_state(self, t, group)
@@ -134,52 +145,21 @@ end
 function Optimizer:state_of(t, group)
   local state = self.state[t]
   if state then return state end
-  state = scopes.lasting(fresh_state, self, t, group)
+  check("state_of", "t", t, { type = "rille.Tensor" })
+  check("state_of", "group", group, { type = "table" })
+  state = lasting(fresh_state, self, t, group)
   self.state[t] = state
   return state
 end
 
--- Parameters that have a gradient, in batches of equal step count (one batch, nearly always).
-local function batches_of(self, group)
-  local batches, by_step = {}, {}
-  for _, t in ipairs(group.params) do
-    local grad = t.grad
-    if grad then
-      local state = self:state_of(t, group)
-      state.step = state.step + 1
-      local batch = by_step[state.step]
-      if not batch then
-        batch = { step = state.step, params = {}, grads = {}, states = {} }
-        by_step[state.step], batches[#batches + 1] = batch, batch
-      end
-      local n = #batch.params + 1
-      batch.params[n], batch.grads[n], batch.states[n] = t, grad, state
-    end
-  end
-  return batches
-end
-
--- The closure computes the loss anew and runs backward; its loss is returned.
+-- The closure computes the loss anew and runs backward; its loss is returned. What follows it is
+-- whole: a limit or an interrupt waits until all parameters have taken the step.
 --: closure?: fun(): rille.Tensor -> rille.Tensor?
 function Optimizer:step(closure)
   local loss
   if closure ~= nil then check(self.name .. ".step", "closure", closure, { type = "fun" }) end
   if closure then loss = rille.enable_grad(closure) end
-  local _ <close> = rille.no_grad()
-  local _ <close> = scopes.scope() -- what looks at a gradient holds its memory
-  look_for_flushed(self)
-  local sums = { update = 0, param = 0, lost = 0 }
-  for _, group in ipairs(self.groups) do
-    for _, batch in ipairs(batches_of(self, group)) do
-      local update, param, lost = native.optimizer_step(self.name, batch.params, batch.grads,
-        batch.states, group, batch.step)
-      if update then
-        sums.update, sums.param = sums.update + update, sums.param + param
-        sums.lost = sums.lost + lost
-      end
-    end
-  end
-  self.step_count, self.sums = self.step_count + 1, sums
+  native.unit(update, self)
   return loss
 end
 
@@ -222,14 +202,6 @@ local function keyed(self)
   return list
 end
 
-local function scalars(group)
-  local copy = {}
-  for key, value in pairs(group) do
-    if key ~= "params" then copy[key] = value end
-  end
-  return copy
-end
-
 --: -> table
 function Optimizer:state_dict()
   local dict = { kind = self.name, step_count = self.step_count, groups = {}, state = {} }
@@ -243,6 +215,13 @@ function Optimizer:state_dict()
     end
   end
   return dict
+end
+
+local function adopt(self, groups, state, step_count)
+  for i, group in ipairs(groups) do
+    for name, value in pairs(group) do self.groups[i][name] = value end
+  end
+  self.state, self.step_count = state, step_count
 end
 
 --: dict: table
@@ -267,15 +246,14 @@ function Optimizer:load_state_dict(dict)
     end
     state[t] = copy
   end
-  for i, group in ipairs(dict.groups) do
-    for name, value in pairs(group) do self.groups[i][name] = value end
-  end
-  self.state, self.step_count = state, dict.step_count
+  local groups = {}
+  for i, group in ipairs(dict.groups) do groups[i] = scalars(group) end
+  native.unit(adopt, self, groups, state, dict.step_count)
 end
 
 function Optimizer.__index(self, key)
   if key == "param_groups" then return rawget(self, "groups") end
-  return Optimizer[key]
+  return methods[key]
 end
 
 function Optimizer:__tostring()
@@ -294,7 +272,5 @@ function Optimizer:__tostring()
   end
   return table.concat(lines, "\n") .. "\n)"
 end
-
-Optimizer.__name = "Optimizer"
 
 return Optimizer

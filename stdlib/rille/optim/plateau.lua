@@ -2,11 +2,11 @@
 -- (runtime/optim/plateau.h), for C++ hosts, too.
 local native = require "rille.native"
 local check = require "rille.check"
+local class = require "rille.class"
 local fail = require "rille.fail"
 local read_options = require "rille.options"
 
-local Plateau = { __name = "Schedule" }
-Plateau.__index = Plateau
+local Plateau = class "Schedule"
 
 local known = {
   { "mode", "min", type = '"min"|"max"', doc = "whether less is better or more" },

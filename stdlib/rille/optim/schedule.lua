@@ -1,9 +1,10 @@
 -- A curve tied to an optimizer. The rate is a pure function of the step, so a schedule's state is
 -- one number and resuming can't drift.
+local native = require "rille.native"
 local check = require "rille.check"
+local class = require "rille.class"
 
-local Schedule = { __name = "Schedule" }
-Schedule.__index = Schedule
+local Schedule = class "Schedule"
 
 local function set_momentum(group, momentum)
   if not momentum then return end
@@ -26,7 +27,8 @@ local function write(self)
 end
 
 function Schedule.new(name, curve, optimizer, options)
-  local self = setmetatable({ name = name, curve = curve, options = options }, Schedule)
+  local self = setmetatable({ name = name, options = options }, Schedule)
+  self.curve = native.shared(curve)
   self.optimizer = optimizer
   self.count, self.seen, self.bases = 0, optimizer.step_count, {}
   for i, group in ipairs(optimizer.groups) do

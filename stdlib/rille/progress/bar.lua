@@ -1,8 +1,8 @@
 -- One line of progress on stderr: redrawn where that is a terminal, else a plain line now and then.
 local native = require "rille.native"
+local class = require "rille.class"
 
-local Bar = { __name = "Bar" }
-Bar.__index = Bar
+local Bar = class "Bar"
 
 local redraw, report = 0.1, 10.0      -- seconds between lines: on a terminal, elsewhere
 
@@ -58,7 +58,7 @@ function Bar:text(now)
   local spent = math.max(now - self.began, 1e-9)
   local steps = self.done - self.first
   local parts = { self.label }
-  local count = self.total and ("%d/%d"):format(self.done, self.total) or tostring(self.done)
+  local count = self.total and ("%.0f/%.0f"):format(self.done, self.total) or tostring(self.done)
   parts[#parts + 1] = count
   local rate = self.unit and self.units / spent or steps / spent
   parts[#parts + 1] = amount(rate) .. " " .. (self.unit or "it") .. "/s"

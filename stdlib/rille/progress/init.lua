@@ -1,6 +1,7 @@
 -- rille.progress(iterable, label): the same iteration with a line on stderr. The iterable is a
 -- loader, a list, a number of steps or an iterator; progress.note { loss = x } adds to the
 -- innermost line.
+local native = require "rille.native"
 local check = require "rille.check"
 local fail = require "rille.fail"
 local read_only = require "rille.read_only"
@@ -9,7 +10,7 @@ local read_options = require "rille.options"
 local Bar = require "rille.progress.bar"
 
 local progress = {}
-local bars = {}
+local bars = require "rille.run_state" {}
 
 local function numbers(n)
   local i = 0
@@ -37,7 +38,7 @@ local function iteration(iterable)
     return numbers(iterable), iterable
   end
   if kind == "function" then return iterable end
-  if kind ~= "table" and kind ~= "userdata" then
+  if kind ~= "table" and not native.is_tensor(iterable) then
     fail.type("progress", "iterable", "a loader, a list, a number or an iterator", iterable)
   end
   local metatable = getmetatable(iterable)

@@ -2,11 +2,11 @@
 -- newest is also `last`. Everything but metrics is written whole or not at all. Whoever writes into
 -- it holds its LOCK, which ends with the process.
 local native = require "rille.native"
+local class = require "rille.class"
 local fail = require "rille.fail"
 local state = require "rille.recipe.state"
 
-local Folder = {}
-Folder.__index = Folder
+local Folder = class "Folder"
 
 -- A name may be any text; the folder is one below runs/.
 local function fresh_path(name)
@@ -84,8 +84,9 @@ function Folder:config(values)
   end)
 end
 
+-- A pipe would be waited for, without end.
 local function read(path)
-  local file <close> = native.exists(path) and io.open(path, "rb") or nil
+  local file <close> = native.is_file(path) and io.open(path, "rb") or nil
   return file and file:read "a"
 end
 
@@ -102,9 +103,17 @@ function Folder:keep_script(path)
   return before ~= nil and text ~= before
 end
 
+local not_a_file = "not a regular file"
+
+local function special(path)
+  return native.exists(path) and not native.is_file(path)
+end
+
 local function append(self, text)
   if not self.metrics then
-    local file, reason = io.open(self.path .. "/metrics.jsonl", "a")
+    local path = self.path .. "/metrics.jsonl"
+    if special(path) then return nil, not_a_file end
+    local file, reason = io.open(path, "a")
     if not file then return nil, reason end
     file:setvbuf "no"                                    -- with a buffer a full disk goes unseen
     self.metrics = file
@@ -124,6 +133,7 @@ end
 -- Takes away the lines of steps that a resumed run will do again.
 function Folder:rewind(step)
   local path, lines = self.path .. "/metrics.jsonl", {}
+  if special(path) then return warn_once(self, "metrics.jsonl", not_a_file) end
   if not native.exists(path) then return end
   quietly(self, "metrics.jsonl", function()
     for line in io.lines(path) do

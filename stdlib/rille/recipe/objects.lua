@@ -136,6 +136,24 @@ local function saved_tensors(self)
   return set
 end
 
+local function part(value, name)
+  local ok, found = pcall(function() return value[name] end)
+  return ok and found or nil
+end
+
+-- What the loop calls must be what it is taken for.
+function objects.check_made(self)
+  local optimizer, schedule = self.optimizer, self.schedule
+  local first = part(part(optimizer, "groups"), 1)
+  if optimizer ~= nil and not (has_method(optimizer, "step") and has_method(optimizer, "zero_grad")
+    and type(part(first, "params")) == "table") then
+    fail.type("recipe", "self.optimizer", "an optimizer", optimizer)
+  end
+  if schedule and not has_method(schedule, "step") then
+    fail.type("recipe", "self.schedule", "a schedule", schedule)
+  end
+end
+
 -- An optimizer of parameters that no checkpoint would hold could not go on: that is an error.
 function objects.check_optimizers(self)
   local saved, facts = saved_tensors(self), {}

@@ -51,7 +51,8 @@ local function place(values, name)
   return path
 end
 
--- The state in a file; or nil, why not, and whether it is the file's fault.
+-- The state in a file; or nil, why not, and whether it is the file's fault. One that was renamed to
+-- another step would be gone on with from the wrong one.
 local function try(file, run)
   local ok, saved = pcall(rille.load, file)
   if not ok then
@@ -59,6 +60,10 @@ local function try(file, run)
     return nil, saved.message or tostring(saved), damaged
   end
   local reason, own = fault.of(saved, run)
+  local named = math.tointeger(tonumber(file:match "step%-(%d+)%.safetensors$"))
+  if not reason and named and named ~= saved.step then
+    reason, own = ("it holds step %d, its name says %d"):format(saved.step, named), true
+  end
   if reason then return nil, ("'%s': %s"):format(file, reason), own end
   return saved
 end

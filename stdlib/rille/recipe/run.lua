@@ -73,6 +73,7 @@ local function set_up(recipe, values)
   if not self.optimizer and not values.eval_only then
     fail.state("recipe", "setup must set self.optimizer")
   end
+  objects.check_made(self)
   native.stand_in(nil)
   mixed.set_up(run)
   local function on_epoch(epoch)

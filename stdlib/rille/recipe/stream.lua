@@ -2,12 +2,12 @@
 -- (anything with :iter(epoch)), an iterator function, or a list. Ends of epochs are passed over,
 -- and its place can be saved.
 local native = require "rille.native"
+local class = require "rille.class"
 local fail = require "rille.fail"
 local moved = require "rille.recipe.fields".moved
 local random_state = require "rille.random_state"
 
-local Stream = {}
-Stream.__index = Stream
+local Stream = class "Stream"
 
 -- What a source draws comes from streams of its own: then its batches depend on how often it was
 -- called and on nothing else, and calling it again as often puts it where it was.

@@ -49,8 +49,9 @@ local function fields_of(value, prefix)
     for name in next, native.tensor_methods do add(list, seen, name, prefix) end
     for name in next, native.tensor_fields do add(list, seen, name, prefix) end
   end
-  for name in next, values.class_of(value) or {} do
-    if not name:find "^__" then add(list, seen, name, prefix) end
+  local class = values.class_of(value)
+  for _, name in ipairs(class and getmetatable(class).names() or {}) do
+    add(list, seen, name, prefix)
   end
   for _ = 1, 20 do                                       -- a metatable may be its own __index
     if type(value) == "table" then

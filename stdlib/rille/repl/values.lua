@@ -23,7 +23,7 @@ function values.field(value, name)
   if type(index) == "table" then return rawget(index, name) end
   if not rawget(meta, "names") then
     local class = values.class_of(value)
-    return class and rawget(class, name)
+    return class and class[name]
   end
   local ok, found = pcall(index, value, name)
   return ok and found or nil

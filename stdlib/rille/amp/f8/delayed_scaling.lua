@@ -3,6 +3,7 @@
 -- nothing but zeros, takes its own. What has grown beyond the past ends at the format's largest
 -- value; what is not finite stays so and is not remembered.
 local rille = require "rille"
+local check = require "rille.check"
 local module = require "rille.nn.module"
 local read_options = require "rille.options"
 require "rille.nn"                                       -- what all modules can do
@@ -38,6 +39,7 @@ end
 -- Codes and their scale, a 0-d tensor of f32. Remembers in training mode only.
 --: t: rille.Tensor -> rille.Tensor, rille.Tensor
 function DelayedScaling:forward(t)
+  check("DelayedScaling", "t", t, { type = "rille.Tensor" })
   local _ <close> = rille.no_grad()
   local amax = amax_of(t)
   local past = self.history:amax()

@@ -1,6 +1,7 @@
 -- amp.f8.Linear: an nn.Linear whose products are of 8-bit floats. Its parameters stay as they are
 -- (f32 masters), so that a state dict of one fits the other; with delayed scaling the histories
 -- join it.
+local check = require "rille.check"
 local rille = require "rille"
 local native = require "rille.native"
 local fail = require "rille.fail"
@@ -64,6 +65,7 @@ end
 
 --: x: rille.Tensor -> rille.Tensor
 function Linear:forward(x)
+  check("f8.Linear", "x", x, { type = "rille.Tensor" })
   local weight = self.weight
   if x:dim() == 0 or x:size(-1) ~= weight:size(2) then
     fail.raise {
