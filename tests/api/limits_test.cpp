@@ -89,6 +89,23 @@ TEST_CASE("the sandbox keeps scripts in, and lets the host do what it likes", "[
   must_run(lua, "assert(pairs and require and tostring(1) == '1')");
 }
 
+TEST_CASE("functions that the host bound are there for the next run", "[limits]") {
+  Interpreter lua{{.sandbox = Sandbox::recipe}};
+  lua.bind("twice", [](int n) { return 2 * n; });
+  lua.bind("game.score", [](int n) { return n + 1; });
+  lua.set("count", 3);
+  const char* check = "assert(twice(2) == 4 and rawget(game, 'score')(1) == 2)";
+  for (const char* harm :
+       {"twice, game = nil, 5", "twice, game.score = print, print", "game = require 'rille'",
+        "game = setmetatable({}, { __index = error, __newindex = error })"}) {
+    must_run(lua, harm);
+    must_run(lua, check);
+  }
+  must_run(lua, "assert(not pcall(function() return require('rille').score end))");
+  must_run(lua, "count = count + 1");
+  CHECK(lua.get<int>("count") == 4);  // what is no function stays as scripts leave it
+}
+
 TEST_CASE("scripts keep to the devices that the host grants", "[limits]") {
   Interpreter lua{{.devices = {"cpu:1", "cpu"}}};
   lua.set("theirs", Tensor::of({1, 2, 3}).to(Device("cpu:3")));

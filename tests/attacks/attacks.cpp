@@ -1,8 +1,10 @@
 // Runs attacks of scripts against the interpreter, each in one of its own: it must end as the
 // corpus says, within its limits, without a word on standard error, and a harmless script that runs
 // in the same interpreter afterwards must give its usual result.
-//   rille_attacks FILE [--update] [--only NAME] [--strict]
+// Those that are for memory run in processes of their own.
+//   rille_attacks FILE [--update] [--only NAME] [--strict] [--here]
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -16,6 +18,7 @@
 #include <thread>
 
 #include "attacks/corpus.h"
+#include "attacks/own_memory.h"
 #include "core/allocator.h"
 #include "interpreter/bind/bind.h"
 #include "interpreter/lua/open.h"
@@ -132,6 +135,7 @@ std::string comparable(std::string text) {
 struct Seen {
   std::string kind, text, complaints;
   double seconds = 0;
+  double beyond = 0;  // what it took more than its limit of memory, of that limit
 };
 
 // Asks a run to stop after a while, unless it has ended by then.
@@ -157,12 +161,17 @@ Seen run(const Attack& a) {
   Captured out(STDOUT_FILENO), err(STDERR_FILENO);
   {
     Opened opened(a.policy);
+    const OwnMemory memory;
     const auto before = Clock::now();
     const auto outcome = [&] {
       const Stopper stopper(opened.in, a.stop_after);
-      return lua::run_text(opened.in, a.code, "=attack", {});
+      auto first = lua::run_text(opened.in, a.code, "=attack", {});
+      if (a.next.empty() || !first.error.empty()) return first;
+      return lua::run_text(opened.in, a.next, "=next", {});
     }();
     seen.seconds = std::chrono::duration<double>(Clock::now() - before).count();
+    if (const int64_t limit = a.policy.memory_limit; limit > 0 && OwnMemory::measurable())
+      seen.beyond = static_cast<double>(memory.most() - limit) / static_cast<double>(limit);
     if (a.wanted_kind == "prints") {
       seen.kind = outcome.error.empty() ? "prints" : "error";
       seen.text = outcome.error;
@@ -191,50 +200,98 @@ double limit_of(const Attack& a) { return a.stop_after > 0 ? a.stop_after : a.po
 // What went wrong, or nothing.
 std::string verdict(const Attack& a, const Seen& seen, double tolerated) {
   std::string bad = seen.complaints;
-  if (seen.kind != a.wanted_kind || seen.text != a.wanted)
+  if (a.wanted_kind != "any" && (seen.kind != a.wanted_kind || seen.text != a.wanted))
     bad +=
         fmt::format("{}:\n{}\nbut wanted {}:\n{}\n", seen.kind, seen.text, a.wanted_kind, a.wanted);
   const double limit = limit_of(a);
-  if (limit > 0 && seen.seconds > limit + tolerated)
-    bad += fmt::format("stopped {:.3f} s after its limit", seen.seconds - limit);
+  if (limit > 0 && seen.seconds > limit + tolerated) bad += "stopped too late";
+  if (a.alone && seen.beyond > a.beyond) bad += "took too much memory";
   return bad;
 }
 
 struct Options {
   bool update = false, strict = false;
+  bool here = false;  // in this process, which is the attack's own
   std::string only;
 };
 
-// The attack that ended longest after its limit.
-struct Latest {
+// One line of what a process printed that runs one attack, and how it ended.
+struct Apart {
+  std::string line;
+  bool fine;
+};
+
+Apart run_apart(const std::string& path, const Attack& a, const Options& options) {
+  const std::string command = fmt::format("'/proc/{}/exe' '{}' --only {} --here{}", getpid(), path,
+                                          a.name, options.strict ? " --strict" : "");
+  std::FILE* out = popen(command.c_str(), "r");
+  if (!out) throw std::runtime_error("no process can be had");
+  Apart apart;
+  char piece[4096];
+  while (std::fgets(piece, sizeof piece, out)) apart.line += piece;
+  apart.fine = pclose(out) == 0;
+  return apart;
+}
+
+// The attack that was furthest beyond its limit.
+struct Furthest {
   double past = 0;
   std::string name;
+  void see(double now, const std::string& who) {
+    if (now > past) *this = {now, who};
+  }
 };
+
+// What a line says of an attack: "ok, 3.1 ms after its limit, 4.2 % of memory beyond it".
+std::string told(const Attack& a, const Seen& seen, const std::string& bad) {
+  std::string line = bad.empty() ? "ok" : "NOT OK: " + bad;
+  if (const double limit = limit_of(a); limit > 0)
+    line += fmt::format(", {:.1f} ms after its limit", (seen.seconds - limit) * 1e3);
+  if (a.alone && OwnMemory::measurable())
+    line += fmt::format(", {:.1f} % of memory beyond its limit", seen.beyond * 100);
+  return line;
+}
+
+// The number before `words` in a line that `told` made.
+double number_before(const std::string& line, const std::string& words) {
+  const size_t at = line.find(words);
+  if (at == line.npos) return 0;
+  return std::strtod(line.c_str() + line.rfind(' ', at - 1), nullptr);
+}
 
 int run_all(const std::string& path, const Options& options) {
   std::vector<Attack> all = read_corpus(path);
   int failed = 0, late = 0;
-  Latest latest;
+  Furthest latest, largest;
   for (Attack& a : all) {
     if (!options.only.empty() && a.name != options.only) continue;
-    fmt::print("{} ", a.name);
+    if (!options.here) fmt::print("{} ", a.name);
     std::fflush(stdout);  // a crash must not hide which it was
-    const Seen seen = run(a);
-    const double limit = limit_of(a), past = limit > 0 ? seen.seconds - limit : 0;
-    if (past > latest.past) latest = {past, a.name};
+    std::string line;
+    bool fine = false;
+    if (a.alone && !options.here && !options.update) {
+      const Apart apart = run_apart(path, a, options);
+      line = apart.line.empty() ? "NOT OK: a crash\n" : apart.line, fine = apart.fine;
+    } else {
+      const Seen seen = run(a);
+      const std::string bad = verdict(a, seen, options.strict ? kPromised : kTolerated);
+      if (options.update && a.wanted_kind != "any") a.wanted_kind = seen.kind, a.wanted = seen.text;
+      line = told(a, seen, bad) + "\n", fine = bad.empty();
+    }
+    fmt::print("{}", line);
+    const double past = number_before(line, " ms after") / 1e3;
+    latest.see(past, a.name);
+    largest.see(number_before(line, " % of memory"), a.name);
     late += past > kPromised;
-    const std::string bad = verdict(a, seen, options.strict ? kPromised : kTolerated);
-    if (options.update) a.wanted_kind = seen.kind, a.wanted = seen.text;
-    if (bad.empty() && limit > 0)
-      fmt::print("ok, {:.1f} ms after its limit\n", past * 1e3);
-    else
-      fmt::print("{}\n", bad.empty() ? "ok" : "NOT OK: " + bad);
-    failed += !bad.empty();
+    failed += !fine;
   }
+  if (options.here) return failed > 0;
   fmt::print("{} attacks, {} not ok; {} ended more than {} ms after their limit", all.size(),
              failed, late, kPromised * 1e3);
   if (!latest.name.empty())
     fmt::print(", the latest, {}, {:.1f} ms", latest.name, latest.past * 1e3);
+  if (!largest.name.empty())
+    fmt::print("; the largest, {}, took {:.1f} % beyond its limit", largest.name, largest.past);
   fmt::print("\n");
   if (options.update) write_corpus(path, all);
   return failed > 0;
@@ -248,6 +305,7 @@ int main(int argc, char** argv) {
   for (int i = 2; i < argc; ++i) {
     if (std::strcmp(argv[i], "--update") == 0) options.update = true;
     if (std::strcmp(argv[i], "--strict") == 0) options.strict = true;
+    if (std::strcmp(argv[i], "--here") == 0) options.here = true;
     if (std::strcmp(argv[i], "--only") == 0 && i + 1 < argc) options.only = argv[++i];
   }
   try {

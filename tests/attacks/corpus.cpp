@@ -24,6 +24,10 @@ void read_policy(Attack& a) {
     lua::Policy& p = a.policy;
     if (name == "sandbox")
       p.sandbox = true;
+    else if (name == "alone")
+      a.alone = true;
+    else if (name == "beyond")
+      a.beyond = n;
     else if (name == "memory")
       p.memory_limit = static_cast<int64_t>(n);
     else if (name == "lua")
@@ -52,7 +56,7 @@ void add_line(std::string& to, const std::string& line) {
 std::vector<Attack> read_corpus(const std::string& path) {
   std::ifstream file(path);
   std::vector<Attack> all;
-  bool in_wanted = false;
+  bool in_wanted = false, in_next = false;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("=== ")) {
       const size_t colon = line.find(": ");
@@ -60,9 +64,11 @@ std::vector<Attack> read_corpus(const std::string& path) {
       all.push_back({});
       all.back().name = line.substr(4, colon - 4);
       all.back().title = line.substr(colon + 2);
-      in_wanted = false;
+      in_wanted = in_next = false;
     } else if (all.empty()) {
       continue;  // what the file is about
+    } else if (line == "--- next") {
+      in_next = true;
     } else if (line.starts_with("--- ")) {
       all.back().wanted_kind = line.substr(4);
       in_wanted = true;
@@ -72,7 +78,7 @@ std::vector<Attack> read_corpus(const std::string& path) {
     } else if (in_wanted) {
       if (!line.empty()) add_line(all.back().wanted, line);
     } else {
-      add_line(all.back().code, line);
+      add_line(in_next ? all.back().next : all.back().code, line);
     }
   }
   if (all.empty()) throw std::runtime_error("no attack in " + path);
@@ -91,7 +97,9 @@ void write_corpus(const std::string& path, const std::vector<Attack>& attacks) {
   for (const Attack& a : attacks) {
     file << "=== " << a.name << ": " << a.title << "\n";
     if (!a.policy_text.empty()) file << "| " << a.policy_text << "\n";
-    file << a.code << "\n--- " << a.wanted_kind << "\n";
+    file << a.code << "\n";
+    if (!a.next.empty()) file << "--- next\n" << a.next << "\n";
+    file << "--- " << a.wanted_kind << "\n";
     if (!a.wanted.empty()) file << a.wanted << "\n";
     file << (&a == &attacks.back() ? "" : "\n");
   }

@@ -8,6 +8,12 @@ hosts=$SOURCE/scripts/hosts
 mv first "moved here"
 prefix="$PWD/moved here"
 
+# Nothing is looked for where it was built.
+find "$prefix" -name '*.so*' -type f -o -path '*/bin/*' -type f | while read -r file; do
+  if grep -aqF "$build/lib" "$file"; then echo "$file names the build folder" && exit 1; fi
+  if readelf -d "$file" | grep -E 'R(UN)?PATH' | grep -v '\[\$ORIGIN\]'; then exit 1; fi
+done
+
 "$cmake" -G Ninja -S "$SOURCE/tests/hosts/package" -B made -DHOSTS="$hosts" \
   -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_C_COMPILER="$cc" \
   -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_C_FLAGS="$flags" >log || { cat log; exit 1; }

@@ -149,6 +149,18 @@ t.test("tensors that grew old before they were dropped are found as well", funct
   t.ok(more <= 160 * MiB, ("%.0f MiB beside %d"):format(more / MiB, 4 * #model))
 end)
 
+t.test("Lua's own heap stays small where small things grow old", function()
+  collect()
+  local ring, before, most = {}, collectgarbage "count", 0
+  for i = 1, 60000 do
+    ring[i % 2000] = { x = rille.ones(4), text = ("x"):rep(2000) .. i }
+    if i % 1000 == 0 then most = math.max(most, collectgarbage "count") end
+  end
+  local grown = (most - before) / 1024
+  t.ok(grown <= 48, ("%.0f MiB of Lua's heap"):format(grown))
+  t.eq(#ring, 1999)
+end)
+
 t.test("a script that stops the collector does not stop these collections", function()
   collectgarbage "stop"
   local more = peak_of(function() for _ = 1, 1000 do rille.empty(MiB) end end)

@@ -130,7 +130,7 @@ refused("generate", {
   { function() rille.generate(function() end, { tokens = 1 }) end, "E_TYPE",
     "'model(ids)' must be a tensor [batch, time, vocab], got nil" },
   { function() rille.generate(Vocabulary, { tokens = 1, start = "x" }) end, "E_TYPE",
-    "'start' must be an id, a list of ids or a tensor, got string 'x'" },
+    "'start' must be an integer, a list or a tensor, got string 'x'" },
   { function() rille.generate(Vocabulary, { tokens = 1, start = {} }) end, "E_SHAPE",
     "'start' must be [time] or [batch, time] with an id or more, got [0]" },
 })

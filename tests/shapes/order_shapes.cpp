@@ -300,7 +300,7 @@ Outcome scan_gradients(Dice& dice) {
       store_element(d, x.data_as<char>() + i * static_cast<int64_t>(size_of(d)), 0);
   const Lines l(x, dim);
   const Values v = values_of(x), g = values_of(dy);
-  Tensor sums = Tensor::empty(shape, d);
+  Tensor sums = Tensor::empty(shape, DType::f64);
   cpu::scan(cpu::Scan::logsumexp, x, dim, false, sums);
   const Values y = values_of(sums);
   Wants prods(v.size(), {0}), others = prods, logs = prods;
@@ -325,7 +325,7 @@ Outcome scan_gradients(Dice& dice) {
                           for (int i = 0; i < 3; ++i) r.push_back(Tensor::empty(shape, d));
                           cpu::scan_prod_grad(x, dy, dim, r[0]);
                           cpu::products_of_others(x, dim, r[1]);
-                          cpu::scan_logsumexp_grad(x, sums, dy, dim, r[2]);
+                          cpu::scan_logsumexp_grad(x, dy, dim, r[2]);
                           return r;
                         },
                         [&](const std::vector<Tensor>& r) {

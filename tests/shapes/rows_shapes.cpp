@@ -294,7 +294,10 @@ Outcome cross_entropy(Dice& dice) {
     for (int64_t k = 0; k < c.classes; ++k) sum += std::exp(logit(k));
     const double total = std::log(sum);
     for (int64_t k = 0; k < c.classes; ++k) smooth += weight_of(k) * (total - logit(k));
-    lse.push_back(rounded(acc, total, classes + 40, 6 + total));
+    double most = -HUGE_VAL;
+    for (int64_t k = 0; k < c.classes; ++k) most = std::max(most, logit(k));
+    lse.push_back({most});
+    lse.push_back(rounded(acc, total - most, classes + 40, 6 + total));
     if (t < 0) {
       loss.push_back({0});
       for (int64_t k = 0; k < c.classes; ++k) dlogits.push_back({0});
@@ -317,27 +320,27 @@ Outcome cross_entropy(Dice& dice) {
   }
   const std::string what = fmt::format("{} {} x {} weights {} smoothing {} one scale {}", name(d),
                                        c.rows, c.classes, weighted, s, one_scale);
-  return {
-      what,
-      with_threads(
-          {Array(acc, c.rows, dice), Array(acc, c.rows, dice), logits, Array(DType::f64, 2, dice)},
-          [&](Arrays& r) {
-            const cpu::CrossEntropyTotals t =
-                cpu::cross_entropy(d, logits.data(), c, r[0].data(), r[1].data());
-            r[3].set({t.weight, static_cast<double>(t.bad_row < 0 ? t.counted : -1)});
-            cpu::cross_entropy_backward(d, r[2].data(), c, r[1].data(), scale.data(),
-                                        one_scale ? 0 : 1, r[2].data());
-          },
-          [&](const Arrays& r) {
-            std::string wrong = differs("loss", r[0], loss);
-            if (wrong.empty()) wrong = differs("lse", r[1], lse);
-            if (wrong.empty()) wrong = differs("dlogits", r[2], dlogits);
-            const double n = static_cast<double>(counted);
-            return wrong.empty()
-                       ? differs("totals", r[3],
-                                 {{total_weight, n * unit_roundoff(acc) * total_weight}, {n}})
-                       : wrong;
-          })};
+  return {what, with_threads(
+                    {Array(acc, c.rows, dice), Array(acc, 2 * c.rows, dice), logits,
+                     Array(DType::f64, 2, dice)},
+                    [&](Arrays& r) {
+                      const cpu::CrossEntropyTotals t =
+                          cpu::cross_entropy(d, logits.data(), c, r[0].data(), r[1].data());
+                      r[3].set({t.weight, static_cast<double>(t.bad_row < 0 ? t.counted : -1)});
+                      cpu::cross_entropy_backward(d, r[2].data(), c, r[1].data(), scale.data(),
+                                                  one_scale ? 0 : 1, r[2].data());
+                    },
+                    [&](const Arrays& r) {
+                      std::string wrong = differs("loss", r[0], loss);
+                      if (wrong.empty()) wrong = differs("lse", r[1], lse);
+                      if (wrong.empty()) wrong = differs("dlogits", r[2], dlogits);
+                      const double n = static_cast<double>(counted);
+                      return wrong.empty()
+                                 ? differs(
+                                       "totals", r[3],
+                                       {{total_weight, n * unit_roundoff(acc) * total_weight}, {n}})
+                                 : wrong;
+                    })};
 }
 
 const Family kFamily("rows", {{"softmax", 250, softmax},

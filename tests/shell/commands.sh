@@ -35,3 +35,7 @@ says 2 "no op 'nosuch'" "$RILLE" bench nosuch
 says 0 '0 failed' "$RILLE" selftest relu add --grad
 says 0 '"name":"add"' "$RILLE" bench add
 says 0 '"median_ns":[0-9]' "$RILLE" bench exp
+
+# ---- a library of products that was built is found
+"$RILLE" info >said
+! grep -q '^products.*not found' said || fail "the library of products is not found" said

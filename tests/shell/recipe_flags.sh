@@ -66,7 +66,7 @@ grep -q "the recipe was 'tiny', is 'other'" said || fail "the name is not said" 
 says 0 'resumed at step 7' with 'r.fields.name = "other"' --resume run --force --steps 8
 
 # ---- metrics and config that can't be written are told of once; training goes on
-says 0 "cannot write 'full/metrics.jsonl': No space left on device; training goes on" with '
+says 0 "cannot write 'full/metrics.jsonl': not a regular file; training goes on" with '
   r.fields.log = { every = 1 }
   r.fields.on = { step = function(_, _, step)
     if step == 1 then os.execute "ln -s /dev/full full/metrics.jsonl" end

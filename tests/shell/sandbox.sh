@@ -35,6 +35,27 @@ says 3 'limit 8.00 MiB' "$RILLE" run --max-tensor-memory 8MiB -e \
 says 3 'limit 32.00 MiB\|its 32.00 MiB of memory' "$RILLE" run --max-memory 32MiB -e \
   'local t, r = {}, require "rille" while true do t[#t + 1] = r.zeros(100000) end'
 
+# Workers share the limits of the run, and a limit that one of them meets is the run's.
+cat >workers.lua <<'END'
+local rille = require "rille"
+local function hold(i)
+  local t = {}
+  for k = 1, 20 do t[k] = rille.ones(1000000) end
+  return i
+end
+local loader = rille.data.Loader({ 1, 2, 3, 4 }, { batch = 1, workers = 2, transform = hold })
+for _ in loader do end
+END
+says 3 'met a limit, item [1-4]$' "$RILLE" run --max-memory 64MiB workers.lua
+cat >endless.lua <<'END'
+local rille = require "rille"
+local function endless() while true do end end
+for _ in rille.data.Loader({ 1 }, { batch = 1, workers = 1, transform = endless }) do end
+END
+says 3 'the run has used up its\|met a limit' "$RILLE" run --max-seconds 0.5 endless.lua
+says 0 '^6.0$' env OMP_NUM_THREADS=100000 "$RILLE" run -e \
+  'local r = require "rille" r.rand(2000, 2000):sum() print(r.full({ 3 }, 2):sum():item())'
+
 says 2 "no option '--sandbx' (did you mean '--sandbox'?)" "$RILLE" run --sandbx x.lua
 says 2 '--max-memory needs a size such as 64MiB' "$RILLE" run --max-memory lots x.lua
 says 2 '--max-seconds needs a number of seconds' "$RILLE" run --max-seconds

@@ -138,7 +138,8 @@ map["nn.functional.softmin"] = by(function(c)
 end)
 map["nn.functional.softmin.with_dtype"] = map["nn.functional.softmin"]
 map["_softmax_backward_data"] = by(function(c)
-    return R.softmax_grad(c.args[2], c.args[1], m.from_one(c.args[3]))
+    local dy, y, dim = c.args[1], c.args[2], m.from_one(c.args[3])
+    return R.mul(y, R.sub(dy, R.sum(R.mul(y, dy), { dims = dim, keepdim = true })))
 end)
 
 return map

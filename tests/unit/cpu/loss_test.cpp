@@ -59,7 +59,7 @@ TEST_CASE("cross_entropy follows its definition, forward and backward", "[rows]"
     for (const DType d : kFloats) {
       const DType acc = accumulator(d);
       Buffer logits(d, p.logits), weight(acc, p.weight), scale(acc, p.scale);
-      Buffer loss(acc, c.rows), lse(acc, c.rows);
+      Buffer loss(acc, c.rows), lse(acc, 2 * c.rows);
       const cpu::CrossEntropy args = args_of(c, p, weight);
       const auto totals = cpu::cross_entropy(d, logits.data(), args, loss.data(), lse.data());
       CHECK(totals.bad_row == -1);
@@ -97,7 +97,7 @@ TEST_CASE("cross_entropy with impossible classes", "[rows]") {
   constexpr float inf = std::numeric_limits<float>::infinity();
   const float logits[] = {0, -inf, 0, 0, -inf, 0};
   const int64_t targets[] = {0, 1};
-  float loss[2], lse[2], dx[6];
+  float loss[2], lse[4], dx[6];
   const float scale = 1;
   const cpu::CrossEntropy args{2, 3, targets};
   cpu::cross_entropy(DType::f32, logits, args, loss, lse);
@@ -107,4 +107,20 @@ TEST_CASE("cross_entropy with impossible classes", "[rows]") {
   CHECK(dx[0] == Approx(-.5f));
   CHECK(dx[1] == 0);
   CHECK(dx[2] == Approx(.5f));
+}
+
+// The logarithm of four would be lost beside a maximum of 1e8.
+TEST_CASE("cross_entropy of equal large logits", "[rows]") {
+  for (const float large : {1e5f, 1e8f, 3e38f}) {
+    const float logits[] = {large, large, large, large};
+    const int64_t target = 0;
+    const float scale = 1;
+    float loss = 0, lse[2], dx[4];
+    const cpu::CrossEntropy args{1, 4, &target};
+    cpu::cross_entropy(DType::f32, logits, args, &loss, lse);
+    CHECK(loss == Approx(std::log(4.0f)));
+    cpu::cross_entropy_backward(DType::f32, logits, args, lse, &scale, 0, dx);
+    CHECK(dx[0] == Approx(-.75f));
+    for (const int k : {1, 2, 3}) CHECK(dx[k] == Approx(.25f));
+  }
 }

@@ -48,9 +48,9 @@ TEST_CASE("bytes of tensors are counted exactly, and given back", "[limits]") {
       o.run(
           "x = rille.zeros(1000) y = rille.zeros(10, { dtype = 'f64' }) v = x:reshape(10, 100)") ==
       "");
-  CHECK(budget->tensors() - before == 4000 + 80 + 3 * 256);  // two values and three boxes
+  CHECK(budget->tensors() - before == 4000 + 80 + 3 * 512);  // two values and three boxes
   REQUIRE(o.run("x, y = nil collectgarbage() collectgarbage()") == "");
-  CHECK(budget->tensors() - before == 4000 + 256);  // the view holds it
+  CHECK(budget->tensors() - before == 4000 + 512);  // the view holds it
   REQUIRE(o.run("v = nil collectgarbage() collectgarbage()") == "");
   CHECK(budget->tensors() == before);
 }
