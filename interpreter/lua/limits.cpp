@@ -115,8 +115,10 @@ void check_budget(lua_State* L, Interpreter& in) {
 void name_the_limit(lua_State* L, Interpreter& in, int status) {
   if (status != LUA_ERRMEM || !in.budget || !in.budget->refused_heap()) return;
   luaL_checkstack(L, 32, "rille");
+  in.budget->let_tell(true);
   guarded(L, in, {}, [&in] { in.budget->raise_heap_full(); });
   push_prepared(L, in);
+  in.budget->let_tell(false);
   lua_replace(L, -2);
 }
 

@@ -43,6 +43,7 @@ void Budget::begin_run() {
   instructions_ = workers_instructions_ = 0;
   unseen_ = 0;
   refused_ = {};
+  telling_ = false;
   began_ = seen_ = Clock::now();
   const std::chrono::duration<double> seconds(std::min(limits_.seconds, kLongest));
   auto deadline = began_ + std::chrono::duration_cast<Clock::duration>(seconds);
@@ -181,7 +182,7 @@ void Budget::raise_out_of_memory(int64_t bytes) const {
 }
 
 bool Budget::grow_heap(int64_t bytes, int64_t block) noexcept {
-  const int64_t more = block <= kSmall ? kReserve : 0;
+  const int64_t more = block > kSmall ? 0 : telling_ ? 2 * kReserve : kReserve;
   const auto passes = [&](int64_t limit, int64_t in_use) {
     if (limit <= 0 || in_use <= limit + more - bytes) return false;
     refused_ = {limit, in_use, bytes, false};

@@ -125,6 +125,9 @@ class Budget : public std::enable_shared_from_this<Budget> {
   /// Remembers that a block of the heap was refused since it is longer than `most`.
   void refuse_block(int64_t bytes, int64_t most) noexcept { refused_ = {most, 0, bytes, true}; }
   bool refused_heap() const noexcept { return refused_.asked > 0; }
+  /// While it is on, small blocks find a second reserve: the error that tells of a full heap must
+  /// fit in, though what filled it was small, too. (No scope: Lua may leave by a jump.)
+  void let_tell(bool on) noexcept { telling_ = on; }
   /// E_BUDGET, for the growth that was refused last.
   [[noreturn]] void raise_heap_full() const;
 
@@ -151,6 +154,7 @@ class Budget : public std::enable_shared_from_this<Budget> {
   std::atomic<Clock::time_point> deadline_{Clock::time_point()};
   std::atomic<int64_t> instructions_{0};
   int64_t unseen_ = 0;
+  bool telling_ = false;
   std::atomic<int64_t> tensors_{0}, heap_{0};
   std::atomic<int64_t> workers_tensors_{0}, workers_heap_{0}, workers_instructions_{0};
   int64_t shared_heap_ = 0;  // of the heap, what the owner knows of
