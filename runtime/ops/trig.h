@@ -69,7 +69,7 @@ struct Asin : Unary<Asin> {
     }
     template <class A>
     RILLE_HD A slope(A x) const {
-      return A(1) / math::sqrt(A(1) - x * x);
+      return A(1) / math::sqrt((A(1) - x) * (A(1) + x));
     }
   };
   static void samples(SampleList& s) { unary_samples<Asin>(s, -0.9, 0.9); }
@@ -87,7 +87,7 @@ struct Acos : Unary<Acos> {
     }
     template <class A>
     RILLE_HD A slope(A x) const {
-      return A(-1) / math::sqrt(A(1) - x * x);
+      return A(-1) / math::sqrt((A(1) - x) * (A(1) + x));
     }
   };
   static void samples(SampleList& s) { unary_samples<Acos>(s, -0.9, 0.9); }
@@ -194,7 +194,7 @@ struct Acosh : Unary<Acosh> {
     template <class A>
     RILLE_HD A slope(A x) const {
       const A size = math::fabs(x);
-      return A(1) / (size > A(1e10) ? size : math::sqrt(x * x - A(1)));
+      return A(1) / (size > A(1e10) ? size : math::sqrt((x - A(1)) * (x + A(1))));
     }
   };
   static void samples(SampleList& s) { unary_samples<Acosh>(s, 1.2, 3); }
@@ -211,7 +211,7 @@ struct Atanh : Unary<Atanh> {
     }
     template <class A>
     RILLE_HD A slope(A x) const {
-      return A(1) / (A(1) - x * x);
+      return A(1) / ((A(1) - x) * (A(1) + x));
     }
   };
   static void samples(SampleList& s) { unary_samples<Atanh>(s, -0.9, 0.9); }
