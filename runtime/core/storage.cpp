@@ -100,8 +100,22 @@ void relieve_pressure() {
   if (void (*release)() = release_kept.load()) release();
 }
 
-StorageRef allocate_storage(size_t bytes, Device device) {
+namespace {
+
+std::atomic<uint64_t> newest{0};
+
+StorageRef numbered() {
   StorageRef s(new Storage);
+  s->serial = add_to_count(newest, uint64_t{1}) + 1;
+  return s;
+}
+
+}  // namespace
+
+uint64_t last_serial() { return newest.load(std::memory_order_relaxed); }
+
+StorageRef allocate_storage(size_t bytes, Device device) {
+  StorageRef s = numbered();
   s->device = device;
   if (device.is_meta()) return s;
   Context& context = Context::current();
@@ -116,6 +130,7 @@ StorageRef allocate_storage(size_t bytes, Device device) {
   }
   if (!found) throw_out_of_memory(static_cast<int64_t>(bytes));
   s->bytes = bytes;
+  if (bytes >= kRemembered) s->made_at = context.site();
   context.allocated_since_collect += static_cast<int64_t>(bytes);
   touch_before_deadline(*s.get());
   return s;
@@ -130,9 +145,10 @@ void expect_room(int64_t count, int64_t bytes) {
 }
 
 StorageRef adopt_storage(void* data, size_t bytes, void (*release)(void*), void* context) {
-  StorageRef s(new Storage);
+  StorageRef s = numbered();
   s->data = data;
   s->bytes = bytes;
+  if (bytes >= kRemembered) s->made_at = Context::current().site();
   s->release = release;
   s->release_context = context;
   return s;

@@ -18,6 +18,9 @@ struct Site {
   int line = 0;
 };
 
+/// Blocks from this size on know which op of which line made them.
+inline constexpr size_t kRemembered = size_t{1} << 20;
+
 struct Storage {
   References refs{1};
   uint32_t version = 0;
@@ -27,6 +30,9 @@ struct Storage {
   bool read_only = false;
   const char* written_by = nullptr;  // the op of the last write in place, for the error's text
   Site written_at;
+  uint64_t serial = 0;            // of the process's storages, in the order they were made
+  const char* made_by = nullptr;  // from kRemembered bytes: the op that made it, where one did,
+  Site made_at;                   // and the script's line
   void (*release)(void* context) = nullptr;  // for memory that a host lent; else the allocator's
   void* release_context = nullptr;
 
@@ -65,5 +71,8 @@ class StorageRef {
 StorageRef allocate_storage(size_t bytes, Device device);
 /// Memory that somebody else owns; `release(context)` runs exactly once, when the last tensor goes.
 StorageRef adopt_storage(void* data, size_t bytes, void (*release)(void*), void* context);
+
+/// The serial of the process's newest storage: those made from now on have a higher one.
+uint64_t last_serial();
 
 }  // namespace rille

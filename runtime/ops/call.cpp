@@ -176,6 +176,15 @@ void run_kernel(const OpInfo& op, Kernel kernel, const void* args, bool narrow, 
                "the result's shape depends on values, which meta tensors have none of");
 }
 
+// Blocks know the op that made them: the innermost one, where ops are composed.
+void remember_maker(const OpInfo& op, std::span<const Tensor> made) {
+  for (const Tensor& t : made) {
+    Storage* s = t ? t.storage().get() : nullptr;
+    if (s && s->bytes >= kRemembered && !s->made_by) [[unlikely]]
+      s->made_by = op.name.data();
+  }
+}
+
 void look(const OpInfo& op, const void* args, Results& out, const Tensor& base, bool track) {
   Views views;
   op.look(args, views);
@@ -234,6 +243,8 @@ void run(const OpInfo& op, const void* args, Results& out, Context& context) {
     }
     SmallVector<Tensor, 2> saved(taping ? op.saved_tensors : 0);
     run_kernel(op, kernel, args, in.narrow, out, saved.empty() ? nullptr : saved.data());
+    remember_maker(op, out);
+    remember_maker(op, saved);
     if (taping) record(op, args, out, saved, in.needs);
   } else if (op.compose) {
     // A composition relies on what a kernel relies on.
