@@ -1,6 +1,7 @@
 // Gradients from scripts: backward, grad, modes, hooks, functions with a backward of their own.
 #include "autograd/engine.h"
 #include "autograd/node.h"
+#include "autograd/scaled.h"
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
 #include "interpreter/bind/named.h"
@@ -104,12 +105,20 @@ void register_hook(Call& c) {
 void remove_hook(Call& c) {
   autograd::remove_hook(c.tensor(1, "self"), static_cast<uint64_t>(c.integer(2, "id")));
 }
-// native.after_accumulate(t, f): runs after .grad was written.
+// native.after_accumulate(t, f) -> id: f(t) runs each time .grad of the leaf t was written by a
+// backward, complete; native.remove_after_accumulate(t, id) ends that.
 void after_accumulate(Call& c) {
   const CallbackRef f = c.function(2, "hook");
-  autograd::grad_meta(c.tensor(1, "self")).accumulate_hooks.emplace_back(0, [f](const Tensor& t) {
-    (*f)({t});
-  });
+  const uint64_t id =
+      autograd::add_accumulate_hook(c.tensor(1, "self"), [f](const Tensor& t) { (*f)({t}); });
+  c.give(static_cast<int64_t>(id));
+}
+void remove_after_accumulate(Call& c) {
+  autograd::remove_accumulate_hook(c.tensor(1, "self"), static_cast<uint64_t>(c.integer(2, "id")));
+}
+// native.gradient_scaled(t): whether .grad waits to be unscaled by a GradScaler.
+void gradient_scaled(Call& c) {
+  c.give(autograd::scaled_at(autograd::grad_of(c.tensor(1, "self"))).has_value());
 }
 
 // ---- modes
@@ -299,7 +308,9 @@ void bind_autograd(Interpreter& in) {
   static constexpr NativeEntry natives[] = {{"mode", mode},
                                             {"record", record},
                                             {"saved_tensors", saved_tensors},
-                                            {"after_accumulate", after_accumulate}};
+                                            {"after_accumulate", after_accumulate},
+                                            {"remove_after_accumulate", remove_after_accumulate},
+                                            {"gradient_scaled", gradient_scaled}};
   lua::define_functions(in, "rille.native", natives);
   static constexpr NativeEntry methods[] = {{"backward", backward},
                                             {"detach", detach},

@@ -119,7 +119,7 @@ class Pass {
 
   void enqueue(Work& w) {
     if (w.node->is_leaf())
-      ready_.push({UINT64_MAX, &w});
+      ready_.push({UINT64_MAX - leaves_++, &w});  // of several leaves the first to be complete
     else
       ready_.push({w.node->seq, &w});
   }
@@ -183,6 +183,7 @@ class Pass {
   const BackwardOptions options_;
   std::unordered_map<Node*, Work> work_;
   std::priority_queue<Priority> ready_;
+  uint64_t leaves_ = 0;
   std::vector<std::pair<Edge, Tensor>> roots_;
   std::vector<Capture> captures_;
   std::vector<Edge> targets_;

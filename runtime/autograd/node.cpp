@@ -73,6 +73,8 @@ NodeRef::~NodeRef() {
 
 Node::Node() : seq(add_to_count(next_seq, uint64_t{1})) {}
 
+uint64_t last_seq() { return next_seq.load(std::memory_order_relaxed) - 1; }
+
 EngineOps& engine_ops() {
   static EngineOps ops;
   return ops;
@@ -205,14 +207,15 @@ Tensor checked(Tensor replaced, const Tensor& dy) {
   return replaced;
 }
 
+std::atomic<uint64_t> hook_ids{1};
+
 }  // namespace
 
 uint64_t add_hook(const Tensor& t, TensorHook wanted) {
   const Edge edge = edge_of(t);
   if (!edge) throw fail(Kind::state, "E_ARG", "the tensor does not require a gradient");
   auto hook = [f = std::move(wanted)](const Tensor& dy) { return checked(f(dy), dy); };
-  static std::atomic<uint64_t> ids{1};
-  const uint64_t id = ids.fetch_add(1);
+  const uint64_t id = hook_ids.fetch_add(1);
   if (edge.node->is_leaf())
     grad_meta(t).hooks.emplace_back(id, std::move(hook));
   else
@@ -225,6 +228,17 @@ void remove_hook(const Tensor& t, uint64_t id) {
   if (!m) return;
   std::erase_if(m->hooks, [&](const auto& h) { return h.first == id; });
   if (m->fn) std::erase_if(m->fn->pre_hooks, [&](const PreHook& h) { return h.id == id; });
+}
+
+uint64_t add_accumulate_hook(const Tensor& t, LeafHook hook) {
+  const uint64_t id = hook_ids.fetch_add(1);
+  grad_meta(t).accumulate_hooks.emplace_back(id, std::move(hook));
+  return id;
+}
+
+void remove_accumulate_hook(const Tensor& t, uint64_t id) {
+  if (GradMeta* m = find_grad_meta(t))
+    std::erase_if(m->accumulate_hooks, [&](const auto& h) { return h.first == id; });
 }
 
 void set_grad(const Tensor& t, const Tensor& g) {

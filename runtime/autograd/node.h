@@ -127,6 +127,12 @@ void retain_grad(const Tensor& t);
 /// E_DEVICE_MISMATCH. Returns an id for remove_hook.
 uint64_t add_hook(const Tensor& t, TensorHook hook);
 void remove_hook(const Tensor& t, uint64_t id);
+/// Runs `hook` each time a gradient was added to .grad of the leaf `t`, which is complete then: a
+/// backward adds to a leaf once. Returns an id for remove_accumulate_hook.
+uint64_t add_accumulate_hook(const Tensor& t, LeafHook hook);
+void remove_accumulate_hook(const Tensor& t, uint64_t id);
+/// The number of the newest node: those recorded from now on have a higher one.
+uint64_t last_seq();
 /// The same values, outside of every graph.
 Tensor detach(const Tensor& t);
 

@@ -49,6 +49,13 @@ local function described(self, op, optimizer)
   if type(optimizer) ~= "table" or type(optimizer.groups) ~= "table" then
     fail.type(op, "optimizer", "an optimizer", optimizer)
   end
+  if optimizer.fused then
+    fail.raise {
+      kind = "state", code = "E_FUSED_SCALER", op = op,
+      message = "the optimizer's parameters have taken their steps during backward",
+      hint = "train in bf16, which needs no scaler, or end fused_backward first",
+    }
+  end
   local number = self.numbers[optimizer]
   if not number then
     self.count = self.count + 1

@@ -12,7 +12,10 @@ local catalog = {}
 
 -- Objects that functions of a table give, by the module that is their class.
 local objects = {
-  ["rille.optim"] = { { name = "Optimizer", module = "rille.optim.optimizer" } },
+  ["rille.optim"] = {
+    { name = "Optimizer", module = "rille.optim.optimizer" },
+    { name = "FusedBackward", module = "rille.optim.fused" },
+  },
   ["rille.optim.lr"] = { { name = "Schedule", module = "rille.optim.schedule" } },
   ["rille.amp"] = { { name = "GradScaler", module = "rille.amp.grad_scaler" } },
   ["rille.data"] = { { name = "DataLoader", module = "rille.data.loader" } },

@@ -9,6 +9,7 @@ local read_options = require "rille.options"
 local list_of = require "rille.nn.parameter_list"
 local settings = require "rille.settings"
 local warn_once = require "rille.warn_once"
+local refuse_clipping = require "rille.optim.fused_params".refuse_clipping
 
 local utils = {}
 
@@ -27,6 +28,7 @@ function utils.clip_grad_norm_(params, max, options)
   options = read_options("clip_grad_norm_", options, clip_options)
   check("clip_grad_norm_", "max", max, bound)
   params = list_of("clip_grad_norm_", params)
+  refuse_clipping("clip_grad_norm_", params)
   local norm, warning = native.clip_norm(params, max, options.p, options.compat == "torch",
     settings.is_strict())
   warn_once(warning)
@@ -48,7 +50,9 @@ end
 --: params: rille.Tensor|rille.Tensor[], max: number
 function utils.clip_grad_value_(params, max)
   check("clip_grad_value_", "max", max, bound)
-  native.unit(clamp_all, list_of("clip_grad_value_", params), max)
+  params = list_of("clip_grad_value_", params)
+  refuse_clipping("clip_grad_value_", params)
+  native.unit(clamp_all, params, max)
 end
 
 -- All values in one row.

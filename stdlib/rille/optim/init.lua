@@ -2,4 +2,4 @@
 local lazy = require "rille.lazy"
 
 return lazy("rille.optim", { "rille.optim.constructors", "rille.optim.averages",
-  "rille.optim.lbfgs" }, { lr = "rille.optim.lr_names" })
+  "rille.optim.lbfgs", "rille.optim.fused_backward" }, { lr = "rille.optim.lr_names" })

@@ -159,7 +159,7 @@ function Optimizer:step(closure)
   local loss
   if closure ~= nil then check(self.name .. ".step", "closure", closure, { type = "fun" }) end
   if closure then loss = rille.enable_grad(closure) end
-  native.unit(update, self)
+  native.unit(update.all, self)
   return loss
 end
 
