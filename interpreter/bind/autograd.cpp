@@ -7,6 +7,7 @@
 #include "interpreter/bind/named.h"
 #include "ops/autocast.h"
 #include "ops/call.h"
+#include "ops/tape.h"
 
 namespace rille::bind {
 namespace {
@@ -132,6 +133,7 @@ uint32_t flag_named(const std::string& name) {
   if (name == "anomaly_no_nan") return autograd::kAnomalyNoNan;
   if (name == "deterministic") return kDeterministic;
   if (name == "narrow_products") return kNarrowProducts;
+  if (name == "lines_of_nodes") return kLinesOfNodes;
   throw arg_error("there is no mode '{}'", name);
 }
 

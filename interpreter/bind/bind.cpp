@@ -17,6 +17,7 @@ void bind_all(Interpreter& in) {
   bind_float_stats(in);
   bind_info(in);
   bind_inspect(in);
+  bind_memory(in);
   bind_nn(in);
   bind_optim(in);
   bind_orders(in);

@@ -21,6 +21,7 @@ void bind_files(Interpreter& in);
 void bind_float_stats(Interpreter& in);
 void bind_info(Interpreter& in);
 void bind_inspect(Interpreter& in);
+void bind_memory(Interpreter& in);
 void bind_nn(Interpreter& in);
 void bind_optim(Interpreter& in);
 void bind_orders(Interpreter& in);

@@ -6,7 +6,6 @@
 #include "core/threads.h"
 #include "interpreter/bind/bind.h"
 #include "interpreter/lua/generator.h"
-#include "interpreter/lua/holdings.h"
 #include "interpreter/lua/random_state.h"
 #include "ops/op_info.h"
 
@@ -165,21 +164,6 @@ void stats(Call& c) {
   c.give(t);
 }
 
-// memory.snapshot() -> list of { dtype, shape, count, bytes, gradient }, the largest first
-void snapshot(Call& c) {
-  Table list;
-  for (const lua::Holding& h : lua::holdings(c.interpreter())) {
-    Table one, shape;
-    for (const int64_t n : h.shape) shape.list.emplace_back(n);
-    one.named["dtype"] = name(h.dtype);
-    one.named["shape"] = shape;
-    one.named["count"] = h.count;
-    one.named["bytes"] = h.bytes;
-    one.named["gradient"] = h.gradient;
-    list.list.emplace_back(one);
-  }
-  c.give(list);
-}
 void live_boxes(Call& c) { c.give(c.interpreter().owned.live()); }
 void fail_after(Call& c) { memory::fail_after(c.integer(1, "n")); }
 
@@ -264,7 +248,6 @@ void bind_engine(Interpreter& in) {
                                               {"memory.peak", peak},
                                               {"memory.reserved", reserved},
                                               {"memory.stats", stats},
-                                              {"memory.snapshot", snapshot},
                                               {"clock", clock},
                                               {"ops", ops}};
   lua::define_functions(in, "rille", functions);

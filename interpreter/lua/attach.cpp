@@ -1,4 +1,5 @@
 #include "interpreter/lua/attach.h"
+#include "core/blocks.h"
 
 #include <cstdio>
 #include <lua.hpp>
@@ -38,6 +39,7 @@ void release(Interpreter& in) noexcept {
   in.results.clear();
   in.context.saved_hooks.clear();
   in.owned.release_all();
+  memory::forget_blocks(in.context);
   Context::enter(before == &in.context ? nullptr : before);
   std::destroy_at(&in);
   std::construct_at(&in);

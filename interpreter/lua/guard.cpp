@@ -11,7 +11,7 @@
 namespace rille::lua {
 namespace {
 
-constexpr size_t kOwners = 3;
+constexpr size_t kOwners = 10;
 
 void sort_out(lua_State* L, Interpreter& in, const Blame& blame) {
   try {

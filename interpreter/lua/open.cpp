@@ -1,4 +1,5 @@
 #include "interpreter/lua/open.h"
+#include "core/blocks.h"
 
 #include <lua.hpp>
 
@@ -254,6 +255,7 @@ size_t close_state(Interpreter& in) {
   in.context.saved_hooks.clear();
   free_buried(in);
   const size_t lost = in.owned.release_all();
+  memory::forget_blocks(in.context);
   forget_casts();  // of a scope that a coroutine never left
   in.results.clear();
   Context::enter(before);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/allocator.h"
+#include "core/blocks.h"
 #include "core/budget.h"
 #include "core/context.h"
 #include "core/fail.h"
@@ -18,6 +19,8 @@ Storage::~Storage() {
     release(release_context);
   else if (data)
     memory::deallocate(data, bytes);
+  if (bytes >= kRemembered) [[unlikely]]
+    memory::block_freed(*this);
 }
 
 [[gnu::noinline]] void StorageRef::destroy(Storage* p) noexcept { delete p; }
@@ -104,6 +107,14 @@ namespace {
 
 std::atomic<uint64_t> newest{0};
 
+// What is large is remembered, with the script's line.
+void remember(Storage& s, const Context& context) {
+  if (s.bytes < kRemembered) [[likely]]
+    return;
+  s.made_at = context.site();
+  memory::block_made(s, context);
+}
+
 StorageRef numbered() {
   StorageRef s(new Storage);
   s->serial = add_to_count(newest, uint64_t{1}) + 1;
@@ -130,7 +141,7 @@ StorageRef allocate_storage(size_t bytes, Device device) {
   }
   if (!found) throw_out_of_memory(static_cast<int64_t>(bytes));
   s->bytes = bytes;
-  if (bytes >= kRemembered) s->made_at = context.site();
+  remember(*s.get(), context);
   context.allocated_since_collect += static_cast<int64_t>(bytes);
   touch_before_deadline(*s.get());
   return s;
@@ -148,7 +159,7 @@ StorageRef adopt_storage(void* data, size_t bytes, void (*release)(void*), void*
   StorageRef s = numbered();
   s->data = data;
   s->bytes = bytes;
-  if (bytes >= kRemembered) s->made_at = Context::current().site();
+  remember(*s.get(), Context::current());
   s->release = release;
   s->release_context = context;
   return s;

@@ -104,7 +104,8 @@ class OpNode final : public autograd::Node {
         outs_.push_back(y.shell());
       }
     }
-    if (keeps_values_) site = Context::current().site();
+    if (const Context& c = Context::current(); keeps_values_ || (c.flags & kLinesOfNodes))
+      site = c.site();
   }
 
   std::string_view name() const override { return op_.name; }

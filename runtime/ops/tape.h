@@ -6,6 +6,10 @@
 
 namespace rille {
 
+/// A mode beside those of core/context.h: every node keeps the script's line, for those who look
+/// for graphs that grow (rille.memory.watch). Else those that keep values do.
+constexpr uint32_t kLinesOfNodes = 1u << 28;
+
 /// The node of one call. `outs` are its results, `saved` what the kernel kept.
 autograd::NodeRef make_node(const OpInfo& op, const void* args, std::span<const Tensor> outs,
                             std::span<Tensor> saved, uint64_t needs);

@@ -17,6 +17,7 @@ local objects = {
     { name = "FusedBackward", module = "rille.optim.fused" },
   },
   ["rille.optim.lr"] = { { name = "Schedule", module = "rille.optim.schedule" } },
+  ["rille.memory"] = { { name = "MemoryWatch", module = "rille.memory.watch" } },
   ["rille.amp"] = { { name = "GradScaler", module = "rille.amp.grad_scaler" } },
   ["rille.data"] = { { name = "DataLoader", module = "rille.data.loader" } },
 }

@@ -75,7 +75,18 @@ return {
   ["rille.memory.peak"] = { "-> integer", "The most bytes that were alive at once." },
   ["rille.memory.reserved"] = { "-> integer", "Bytes that the allocator holds." },
   ["rille.memory.reset_peak"] = { "", "The peak counts anew from here." },
-  ["rille.memory.snapshot"] = { "-> table[]", "Who holds the memory, the largest first." },
+  ["rille.memory.snapshot"] = { "-> table[]",
+    "Who holds the memory, the largest first: dtype, shape, count, bytes, gradient, and of blocks "
+    .. "from 1 MiB on the op and line that made them; those that only the tape holds have tape = "
+    .. "true, no dtype and no shape." },
+  ["rille.memory.watch"] = {
+    "fn?: fun(...): any, ...: any -> rille.memory.MemoryWatch|any",
+    "A scope that warns once, W_GRAPH_GROWS, where graphs stay alive from step to step, and names "
+    .. "the line: total = total + loss, a list of losses, a hidden state without detach. A step "
+    .. "ends with an optimizer's step, or where watch:step() is called. Each collects all garbage "
+    .. "and walks the graphs, so it is for a look, not for every run. With a function it runs that "
+    .. "and gives its results.",
+  },
   ["rille.memory.stats"] = { "-> table<string, integer>", "Counters of the allocator." },
   ["rille.ops"] = { "-> table[]", "Every op: name, family, doc, signature, fields." },
   ["rille.promote"] = { "a: rille.dtype, b: rille.dtype -> rille.dtype",

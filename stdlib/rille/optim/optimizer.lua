@@ -11,6 +11,7 @@ local read_options = require "rille.options"
 local saved_state = require "rille.optim.saved"
 local lasting = require "rille.scope".lasting
 local update = require "rille.optim.update"
+local watching = require "rille.watching"
 
 local is_module = require "rille.nn.module".is_module
 
@@ -160,6 +161,7 @@ function Optimizer:step(closure)
   if closure ~= nil then check(self.name .. ".step", "closure", closure, { type = "fun" }) end
   if closure then loss = rille.enable_grad(closure) end
   native.unit(update.all, self)
+  if watching.current then watching.current() end
   return loss
 end
 

@@ -118,8 +118,9 @@ command("tensors", "", "what is alive, the largest first", function()
   local most = 20
   for k, held in ipairs(rille.memory.snapshot()) do
     if k > most then return print "  ..." end
-    print(("  %10s  %5d x %s%s"):format(bytes_text(held.bytes), held.count,
-      type_text(held.dtype, held.shape), held.gradient and "  gradients" or ""))
+    local what = held.tape and "block of the tape" or type_text(held.dtype, held.shape)
+    print(("  %10s  %5d x %s%s%s"):format(bytes_text(held.bytes), held.count, what,
+      held.gradient and "  gradients" or "", held.line and "  " .. held.line or ""))
   end
   return true
 end)
