@@ -1,6 +1,7 @@
 // Gradients from scripts: backward, grad, modes, hooks, functions with a backward of their own.
 #include "autograd/engine.h"
 #include "autograd/node.h"
+#include "autograd/saved_value.h"
 #include "autograd/scaled.h"
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
@@ -266,11 +267,13 @@ class ScriptHook final : public SavedHook {
     Kept kept{out.empty() ? Value() : std::move(out[0])};
     if (const auto* text = kept.value.get<std::string>())
       kept.charge.more(static_cast<int64_t>(text->size()));
+    if (Context::current().flags & kSavedHooks)
+      each_tensor(kept.value, [&](Tensor& held) { kept.outer.emplace_back().pack(held); });
     kept_.emplace(++last_, std::move(kept));
     return last_;
   }
   Tensor unpack(uint64_t handle) override {
-    const std::vector<Value> out = (*unpack_)({kept_.at(handle).value});
+    const std::vector<Value> out = (*unpack_)({whole(kept_.at(handle))});
     if (out.empty() || !out[0].get<Tensor>())
       throw type_error("unpack must return a tensor").op("saved_tensors");
     return *out[0].get<Tensor>();
@@ -278,11 +281,40 @@ class ScriptHook final : public SavedHook {
   void drop(uint64_t handle) noexcept override { kept_.erase(handle); }
 
  private:
+  // What pack gave; where outer scopes hold its tensors, these are shells, in the order of `outer`.
   struct Kept {
     Value value;
+    std::vector<autograd::SavedValue> outer = {};
     Charge charge{kKeptBytes};
   };
   static constexpr int64_t kKeptBytes = 192;
+
+  template <class F>
+  static void each_tensor(Value& v, F&& f) {
+    if (auto* t = std::get_if<Tensor>(&v.v)) f(*t);
+    if (auto* table = std::get_if<std::shared_ptr<Table>>(&v.v)) {
+      for (Value& part : (*table)->list) each_tensor(part, f);
+      for (auto& [key, part] : (*table)->named) each_tensor(part, f);
+    }
+  }
+
+  // A copy whose tables are its own.
+  static Value copied(const Value& v) {
+    const Table* from = v.table();
+    if (!from) return v;
+    Table to;
+    for (const Value& part : from->list) to.list.push_back(copied(part));
+    for (const auto& [key, part] : from->named) to.named.emplace(key, copied(part));
+    return to;
+  }
+
+  static Value whole(const Kept& kept) {
+    if (kept.outer.empty()) return kept.value;
+    Value v = copied(kept.value);
+    size_t i = 0;
+    each_tensor(v, [&](Tensor& shell) { shell = kept.outer[i++].unpack(shell); });
+    return v;
+  }
 
   CallbackRef pack_, unpack_;
   std::map<uint64_t, Kept> kept_;

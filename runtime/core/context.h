@@ -54,7 +54,8 @@ class Listener {
 };
 
 /// Replaces what the tape saves (checkpointing, offloading): pack at the forward call, unpack when
-/// backward needs it.
+/// backward needs it. Scopes nest: what an inner hook keeps passes through the outer one, so pack
+/// runs with the outer ones alone on the list (autograd/saved_value.h).
 class SavedHook {
  public:
   virtual ~SavedHook() = default;

@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "autograd/saved_value.h"
 #include "core/budget.h"
 #include "core/fail.h"
 #include "ops/call.h"
@@ -10,33 +11,7 @@ namespace rille {
 namespace {
 
 using autograd::Gradients;
-
-// A value that backward needs: the tensor and the version it had, or a handle of the saved-tensor
-// hook that took it.
-struct Kept {
-  uint32_t version = 0;
-  uint64_t handle = 0;
-  std::shared_ptr<SavedHook> hook;
-  Kept() = default;
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
-  Kept(Kept&& o) noexcept : version(o.version), handle(o.handle), hook(std::move(o.hook)) {}
-  ~Kept() {
-    if (hook) hook->drop(handle);
-  }
-
-  // Replaces `t` by what is stored in its place.
-  void pack(Tensor& t) {
-    version = t.version();
-    const Context& c = Context::current();
-    if (!(c.flags & kSavedHooks)) [[likely]]
-      return;
-    std::shared_ptr<SavedHook> top = c.saved_hooks.back();
-    handle = top->pack(t);
-    hook = std::move(top);
-    t = t.shell();
-  }
-};
+using autograd::SavedValue;
 
 Error made_in_inference(std::string_view what) {
   Error e = fail(Kind::state, "E_INFERENCE", "a tensor made in inference mode can't {}", what);
@@ -46,20 +21,6 @@ Error made_in_inference(std::string_view what) {
 void refuse_saving(const FieldInfo& f, const Tensor& t) {
   if (t.impl()->inference) [[unlikely]]
     throw made_in_inference("be saved for a gradient").of(f.name);
-}
-
-// The ops behind an unpack hook count on the tensor that was packed.
-Tensor like_packed(Tensor given, const Tensor& packed) {
-  if (given.shape() != packed.shape() || given.dtype() != packed.dtype())
-    throw shape_error("unpack must return a tensor like the one that was packed, {}{}, not {}{}",
-                      name(packed.dtype()), to_string(packed.shape()), name(given.dtype()),
-                      to_string(given.shape()))
-        .op("saved_tensors");
-  if (given.device() != packed.device())
-    throw device_error("unpack must return a tensor on the device of the packed one, {}, not {}",
-                       to_string(packed.device()), to_string(given.device()))
-        .op("saved_tensors");
-  return given;
 }
 
 uint64_t saved_fields(const OpInfo& op, const void* args, uint64_t needs) {
@@ -177,23 +138,24 @@ class OpNode final : public autograd::Node {
   };
 
   void unpack(ArgBlock& args, SmallVector<Tensor, 2>& saved, SmallVector<Tensor, 2>& outs) {
-    size_t position = 0;
-    auto take = [&](Tensor& t) {
-      Kept& k = kept_[position++];
-      if (k.hook)
-        t = like_packed(k.hook->unpack(k.handle), t);
-      else if (t.version() != k.version)
-        throw changed(t, k.version);
+    size_t position = 0, slot = 0;
+    auto take = [&](Tensor& t, const autograd::Edge& from) {
+      const SavedValue& k = kept_[position++];
+      if (k.is_packed())
+        t = with_history(k.unpack(t), from);
+      else if (t.version() != k.version())
+        throw changed(t, k.version());
     };
     const uint64_t keep = saved_fields(op_, args.get(), needs_);
     each_tensor(op_, args.get(), [&](size_t field, Tensor& t) {
-      if (keep >> field & 1) take(t);
+      if (keep >> field & 1) take(t, next[slot]);
+      ++slot;
     });
-    for (Tensor& s : saved) take(s);
+    for (Tensor& s : saved) take(s, {});
     if (!op_.saves_output) return;
     const bool recording = Context::current().flags & kGrad;
     for (size_t i = 0; i < outs.size(); ++i) {
-      take(outs[i]);
+      take(outs[i], {});
       if (!recording) continue;
       // With this node as its history a saved result takes part in second derivatives. A look of
       // its own: what the node keeps must not hold the node.
@@ -270,7 +232,7 @@ class OpNode final : public autograd::Node {
   int walks_ = 0;  // backwards that are under way
   ArgBlock args_;
   SmallVector<Tensor, 2> saved_, outs_;
-  std::vector<Kept> kept_;
+  std::vector<SavedValue> kept_;
   Site freed_at_;
   const Charge charge_{kNodeBytes};
 };

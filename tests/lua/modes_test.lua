@@ -100,6 +100,54 @@ t.test("saved tensors pass through the hooks", function()
   t.eq(x.grad, { 2.0, 4.0 })
 end)
 
+local function same(...) return ... end
+
+-- The second derivatives of a product, a power, an op that saves its result, and a leaf's view, by
+-- hand: what a hook gives back takes part in them as what was saved would have.
+t.test("unpacked values take part in gradients of gradients", function()
+  local x = rille.tensor({ 0.5, 2.0 }, { dtype = "f64", requires_grad = true })
+  local function second(f)
+    local y = rille.saved_tensors(same, same, f)
+    local first = rille.grad(y:sum(), x, { create_graph = true })
+    return rille.grad(first:sum(), x)
+  end
+  t.near(second(function() return x * x * x end), { 3.0, 12.0 }, 1e-12)
+  t.near(second(function() return x ^ 4 end), { 3.0, 48.0 }, 1e-12)
+  t.near(second(function() return x:exp() end), { math.exp(0.5), math.exp(2.0) }, 1e-12)
+  local curve = { -9 * math.sin(1.5), -9 * math.sin(6.0) }
+  t.near(second(function() return (x * 3):sin() end), curve, 1e-12)
+  t.near(second(function() local v = x:view(2, 1) return v * v:t() end), { 4.0, 4.0 }, 1e-12)
+end)
+
+-- A scope packs what an inner one keeps: here the outer one keeps halves, the inner one doubles.
+t.test("what an inner hook keeps passes through the outer one", function()
+  local x, order = leaf(), {}
+  local function note(name, f)
+    return function(kept) order[#order + 1] = name return f(kept) end
+  end
+  local y = rille.saved_tensors(
+    note("pack outer", function(s) return { half = s / 2 } end),
+    note("unpack outer", function(kept) return kept.half * 2 end),
+    function()
+      return rille.saved_tensors(
+        note("pack inner", function(s) return { "x", { s * 2 } } end),
+        note("unpack inner", function(kept) return kept[2][1] / 2 end),
+        function() return x:exp() end)
+    end)
+  t.eq(order, { "pack inner", "pack outer" })
+  y:sum():backward()
+  t.eq(order, { "pack inner", "pack outer", "unpack outer", "unpack inner" })
+  t.near(x.grad, { math.exp(1.0), math.exp(2.0) }, 1e-6)
+end)
+
+t.test("what an outer hook gives back must be like what the inner one kept", function()
+  local x = leaf()
+  local y = rille.saved_tensors(same, function() return rille.zeros(3) end, function()
+    return rille.save_on_cpu(function() return x * x end)
+  end)
+  t.error_like(function() y:sum():backward() end, { code = "E_SHAPE", op = "saved_tensors" })
+end)
+
 t.test("requires_grad_ gives the tensor itself", function()
   local x = rille.tensor { 1.0 }
   t.ok(rawequal(x:requires_grad_(), x))
