@@ -21,6 +21,7 @@ void bind_all(Interpreter& in) {
   bind_nn(in);
   bind_optim(in);
   bind_orders(in);
+  bind_rehearsal(in);
   bind_saves(in);
   bind_scalers(in);
   bind_schema(in);

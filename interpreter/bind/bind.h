@@ -25,6 +25,7 @@ void bind_memory(Interpreter& in);
 void bind_nn(Interpreter& in);
 void bind_optim(Interpreter& in);
 void bind_orders(Interpreter& in);
+void bind_rehearsal(Interpreter& in);
 void bind_saves(Interpreter& in);
 void bind_scalers(Interpreter& in);
 void bind_schema(Interpreter& in);

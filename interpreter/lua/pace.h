@@ -26,6 +26,9 @@ struct Pace {
   bool incremental = false;    // the collector's mode is a host's: Lua's own, until it is changed
   bool in_steps = false;       // the heap is large and time is limited
   bool busy = false;
+
+  /// As at the beginning: what was alive before says nothing of what comes.
+  void begin() { quantum = kQuantum, since_full = base = heap = 0; }
 };
 
 /// Where time is limited and the heap is too large for a whole collection in a few milliseconds:

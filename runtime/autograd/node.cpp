@@ -259,7 +259,7 @@ void set_grad(const Tensor& t, const Tensor& g) {
 }
 
 Tensor detach(const Tensor& t) {
-  Tensor out = t.is_meta() ? t.shell() : t.alias();
+  Tensor out = t.alias();
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "core/context.h"
 #include "core/fail.h"
 #include "core/pressure.h"
+#include "core/rehearsal.h"
 #include "core/sizes.h"
 #include "core/threads.h"
 
@@ -128,8 +129,14 @@ uint64_t last_serial() { return newest.load(std::memory_order_relaxed); }
 StorageRef allocate_storage(size_t bytes, Device device) {
   StorageRef s = numbered();
   s->device = device;
-  if (device.is_meta()) return s;
   Context& context = Context::current();
+  if (device.is_meta()) {
+    const std::shared_ptr<Rehearsal>& rehearsal = Rehearsal::current();
+    if (!rehearsal) return s;
+    Rehearsal::count(rehearsal, *s.get(), bytes);
+    context.allocated_since_collect += static_cast<int64_t>(bytes);  // collected as in earnest
+    return s;
+  }
   bool found = obtain(*s.get(), bytes);
   if (!found && Budget::counting()) {
     relieve_pressure();

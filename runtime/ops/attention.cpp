@@ -246,6 +246,15 @@ Backward compose_backward(const A& a, const Tensor& dy, const Sizes4& s) {
   return b;
 }
 
+// The pairs of a query and a key that are looked at, those after the query left out.
+double pairs(const Sizes4& s, bool causal) {
+  double n = static_cast<double>(s.queries) * static_cast<double>(s.keys);
+  if (causal) n = 0;
+  for (int64_t i = 0; causal && i < s.queries; ++i)
+    n += static_cast<double>(std::min(i + 1, s.keys));
+  return n * static_cast<double>(s.batch) * static_cast<double>(s.heads);
+}
+
 }  // namespace
 
 // ---- scaled_dot_product_attention
@@ -254,6 +263,14 @@ Backward compose_backward(const A& a, const Tensor& dy, const Sizes4& s) {
 Meta ScaledDotProductAttention::infer(const Args& a) {
   const Sizes4 s = sizes_of(a);
   return result_meta(a.q, s, s.heads, s.queries, s.value_width);
+}
+std::array<Meta, 1> ScaledDotProductAttention::saved_meta(const Args& a) {
+  const Sizes4 s = sizes_of(a);
+  return {meta_of({s.batch, s.heads, s.queries}, statistic_type(a.q.dtype()), a.q)};
+}
+double ScaledDotProductAttention::flops(const Args& a) {
+  const Sizes4 s = sizes_of(a);
+  return 2 * pairs(s, a.causal) * static_cast<double>(s.width + s.value_width);
 }
 void ScaledDotProductAttention::cpu(const Args& a, Tensor& y, Saved* saved) {
   const NoGrad quiet;
@@ -333,6 +350,11 @@ std::array<Meta, 3> AttentionGrad::infer(const Args& a) {
   return {result_meta(a.q, s, s.heads, s.queries, s.width),
           result_meta(a.k, s, s.kv_heads, s.keys, s.width),
           result_meta(a.v, s, s.kv_heads, s.keys, s.value_width)};
+}
+// The scores anew, then a product each for dq, dk, dv and the gradient of the weights.
+double AttentionGrad::flops(const Args& a) {
+  const Sizes4 s = sizes_of(a);
+  return 2 * pairs(s, a.causal) * static_cast<double>(3 * s.width + 2 * s.value_width);
 }
 void AttentionGrad::cpu(const Args& a, Out& out) {
   const NoGrad quiet;

@@ -42,6 +42,8 @@ struct ScaledDotProductAttention {
   static constexpr Autocast autocast = Autocast::lower;
   static constexpr bool saves_output = true, method = false;
   static Meta infer(const Args& a);
+  static double flops(const Args& a);
+  static std::array<Meta, 1> saved_meta(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* saved);
   static Tensor compose(const Args& a);
   static Args grad(const Back<ScaledDotProductAttention>& b);
@@ -80,6 +82,7 @@ struct AttentionGrad {
              field("draw", &Args::draw, "numbers")};
   static constexpr bool method = false;
   static std::array<Meta, 3> infer(const Args& a);
+  static double flops(const Args& a);
   static void cpu(const Args& a, Out& out);
   static Out compose(const Args& a);
   static void samples(SampleList&) {}

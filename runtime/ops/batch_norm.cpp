@@ -148,6 +148,10 @@ Meta BatchNorm::infer(const Args& a) {
   check_batch_norm(a);
   return meta_of(a.x.shape(), a.x.dtype(), a.x);
 }
+std::array<Meta, 2> BatchNorm::saved_meta(const Args& a) {
+  const Meta m = meta_of({a.x.size(1)}, wide_of(a.x.dtype()), a.x);
+  return {m, m};
+}
 void BatchNorm::cpu(const Args& a, Tensor& y, Saved* saved) {
   const NoGrad quiet;
   const Tensor x = contiguous(a.x);

@@ -34,6 +34,7 @@ struct BatchNorm {
              field("momentum", &Args::momentum, "share of the batch in the running statistics"),
              field("eps", &Args::eps, "added to the variance")};
   static Meta infer(const Args& a);
+  static std::array<Meta, 2> saved_meta(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* saved);
   static Tensor compose(const Args& a);
   /// x and weight; running statistics only where somebody wants their gradients, since others move

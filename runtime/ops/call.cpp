@@ -3,6 +3,7 @@
 #include "autograd/node.h"
 #include "core/budget.h"
 #include "core/fail.h"
+#include "core/rehearsal.h"
 #include "ops/arith.h"
 #include "ops/autocast.h"
 #include "ops/cast.h"
@@ -155,6 +156,15 @@ bool any_packed(const OpInfo& op, const void* args) {
   return any;
 }
 
+// On meta: no kernel, but what it would have kept, and its work told to who rehearses.
+void rehearse(const OpInfo& op, const void* args, Tensor* saved) {
+  if (const auto& r = Rehearsal::current(); r && op.flops) r->flops += op.flops(args);
+  if (!saved) return;
+  Metas kept;
+  op.saved_meta(args, kept);
+  for (size_t i = 0; i < kept.size(); ++i) saved[i] = Tensor::empty(kept[i]);
+}
+
 void run_kernel(const OpInfo& op, Kernel kernel, const void* args, bool narrow, Results& out,
                 Tensor* saved) {
   Metas metas;
@@ -174,6 +184,7 @@ void run_kernel(const OpInfo& op, Kernel kernel, const void* args, bool narrow, 
   if (op.dynamic)
     throw fail(Kind::device, "E_NO_KERNEL",
                "the result's shape depends on values, which meta tensors have none of");
+  rehearse(op, args, saved);
 }
 
 // Blocks know the op that made them: the innermost one, where ops are composed.
@@ -232,10 +243,7 @@ void run(const OpInfo& op, const void* args, Results& out, Context& context) {
     return;
   }
   Kernel kernel = op.kernel[static_cast<int>(in.device.type)];
-  // What a kernel keeps for backward has no shape on meta: there the composition is recorded.
-  const bool blind = in.device.is_meta() && taping && op.saved_tensors && op.compose;
-  const bool direct =
-      (kernel || (in.device.is_meta() && op.infer)) && (!taping || op.grad) && !blind;
+  const bool direct = (kernel || (in.device.is_meta() && op.infer)) && (!taping || op.grad);
   if (direct) {
     if (in.narrow && !op.narrow) [[unlikely]] {
       if (may_multiply(op, context)) return multiply_in_f32(op, args, out);

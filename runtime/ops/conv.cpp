@@ -127,6 +127,14 @@ Tensor channel_sum(const Tensor& dy) {
   return call<Sum>({.x = dy, .dims = Axes(dims), .dtype = dy.dtype()});
 }
 
+// A multiplication and an addition for each result and each weight of its channel.
+double flops_of(const Shape& results, const Shape& weight) {
+  double n = 2;
+  for (const int64_t size : results) n *= static_cast<double>(size);
+  for (int d = 1; d < weight.size(); ++d) n *= static_cast<double>(weight[d]);
+  return n;
+}
+
 }  // namespace
 
 // ---- y from x and w
@@ -138,6 +146,7 @@ Meta Convolution::infer(const Args& a) {
   check_bias(a.bias, c.out_channels);
   return meta_of(with_sizes(c.batch, c.out_channels, c.out, c.dims), d, a.x);
 }
+double Convolution::flops(const Args& a) { return flops_of(infer(a).shape, a.weight.shape()); }
 void Convolution::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
   const auto bias = packed(a.bias);
@@ -184,6 +193,7 @@ Meta ConvolutionInput::infer(const Args& a) {
   check_bias(a.bias, channels);
   return m;
 }
+double ConvolutionInput::flops(const Args& a) { return flops_of(a.y.shape(), a.weight.shape()); }
 void ConvolutionInput::cpu(const Args& a, Tensor& x) {
   const NoGrad quiet;
   const auto bias = packed(a.bias);
@@ -229,6 +239,7 @@ Meta ConvolutionWeight::infer(const Args& a) {
   check_results(checked_geometry(a, a.x.shape(), m.shape), a.y);
   return m;
 }
+double ConvolutionWeight::flops(const Args& a) { return flops_of(a.y.shape(), infer(a).shape); }
 void ConvolutionWeight::cpu(const Args& a, Tensor& w) {
   const NoGrad quiet;
   if (a.x.numel() == 0 || a.y.numel() == 0 || w.numel() == 0) return fill(w, 0);

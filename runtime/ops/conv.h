@@ -37,6 +37,7 @@ struct Convolution : ConvGeometry {
              geometry_fields<Args>());
   static constexpr Autocast autocast = Autocast::lower;
   static Meta infer(const Args& a);
+  static double flops(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static uint64_t saves(const Args&, uint64_t needs) { return (needs & 1) << 1 | (needs >> 1 & 1); }
   static Args grad(const Back<Convolution>& b);
@@ -64,6 +65,7 @@ struct ConvolutionInput : ConvGeometry {
              geometry_fields<Args>());
   static constexpr Autocast autocast = Autocast::lower;
   static Meta infer(const Args& a);
+  static double flops(const Args& a);
   static void cpu(const Args& a, Tensor& x);
   static uint64_t saves(const Args&, uint64_t needs) { return (needs & 1) << 1 | (needs >> 1 & 1); }
   static Args grad(const Back<ConvolutionInput>& b);
@@ -88,6 +90,7 @@ struct ConvolutionWeight : ConvGeometry {
              geometry_fields<Args>());
   static constexpr Autocast autocast = Autocast::lower;
   static Meta infer(const Args& a);
+  static double flops(const Args& a);
   static void cpu(const Args& a, Tensor& w);
   static uint64_t saves(const Args&, uint64_t needs) { return (needs & 1) << 1 | (needs >> 1 & 1); }
   static Args grad(const Back<ConvolutionWeight>& b);

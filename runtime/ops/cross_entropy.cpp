@@ -214,6 +214,10 @@ Meta CrossEntropyRows::infer(const Args& a) {
   const Shape s = a.reduction == LossReduction::none ? Shape{a.x.size(0)} : Shape{};
   return meta_of(s, a.dtype.value_or(a.x.dtype()), a.x);
 }
+std::array<Meta, 2> CrossEntropyRows::saved_meta(const Args& a) {
+  const DType wide = accumulator(a.x.dtype());
+  return {meta_of({a.x.size(0), 2}, wide, a.x), meta_of({}, wide, a.x)};
+}
 void CrossEntropyRows::cpu(const Args& a, Tensor& y, Saved* saved) {
   const NoGrad quiet;
   const Operands o(a);

@@ -66,6 +66,7 @@ struct CrossEntropyRows {
              field("dtype", &Args::dtype, "of the result")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
+  static std::array<Meta, 2> saved_meta(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* saved);
   static Tensor compose(const Args& a);
   static Args grad(const Back<CrossEntropyRows>& b);

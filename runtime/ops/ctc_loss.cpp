@@ -299,6 +299,10 @@ Meta CtcLosses::infer(const Args& a) {
   check_sequences(a);
   return meta_of({a.x.size(1)}, a.x.dtype(), a.x);
 }
+std::array<Meta, 2> CtcLosses::saved_meta(const Args& a) {
+  const int64_t states = Checked(a.target.size(1)) * 2 + 1;
+  return {infer(a), meta_of({a.x.size(1), a.x.size(0), states}, a.x.dtype(), a.x)};
+}
 void CtcLosses::cpu(const Args& a, Tensor& y, Saved* saved) {
   const NoGrad quiet;
   const Tensor x = contiguous(a.x), target = contiguous(a.target), in = contiguous(a.input_lengths),

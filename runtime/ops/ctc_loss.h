@@ -52,6 +52,7 @@ struct CtcLosses {
              field("blank", &Args::blank, "id of the blank")};
   static constexpr bool method = false;
   static Meta infer(const Args& a);
+  static std::array<Meta, 2> saved_meta(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* saved);
   static Tensor compose(const Args& a);
   static Args grad(const Back<CtcLosses>& b);

@@ -194,6 +194,10 @@ Meta Matmul::infer(const Args& a) {
   const Shape shape = matmul_shape(a.x.shape(), a.y.shape());
   return meta_of(shape, product_type(a.x, a.y, "x", "y"), a.x);
 }
+double Matmul::flops(const Args& a) {
+  const Shape shape = matmul_shape(a.x.shape(), a.y.shape());
+  return 2.0 * static_cast<double>(numel_of_dims(shape, 0)) * static_cast<double>(a.x.size(-1));
+}
 void Matmul::cpu(const Args& a, Tensor& y) {
   const Tensor left = as_row(a.x), right = as_column(a.y);
   Shape shape = y.shape();
@@ -260,6 +264,12 @@ Meta Linear::infer(const Args& a) {
     product_type(a.weight, *a.bias, "weight", "bias");
   }
   return meta_of(shape, d, a.x);
+}
+double Linear::flops(const Args& a) {
+  const double width = static_cast<double>(a.x.size(-1));
+  return width == 0 ? 0
+                    : 2.0 * static_cast<double>(a.x.numel()) / width *
+                          static_cast<double>(a.weight.numel());
 }
 void Linear::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;

@@ -20,6 +20,7 @@ struct Matmul {
   static constexpr Autocast autocast = Autocast::lower;
   static constexpr bool broadcasts = true;
   static Meta infer(const Args& a);
+  static double flops(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   /// Each factor is kept only for the other's gradient.
   static uint64_t saves(const Args&, uint64_t needs) { return (needs & 1) << 1 | (needs >> 1 & 1); }
@@ -41,6 +42,7 @@ struct Linear {
              field("bias", &Args::bias, "[out]")};
   static constexpr Autocast autocast = Autocast::lower;
   static Meta infer(const Args& a);
+  static double flops(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Tensor compose(const Args& a);
   static uint64_t saves(const Args&, uint64_t needs) { return (needs & 1) << 1 | (needs >> 1 & 1); }

@@ -70,9 +70,9 @@ Rows rows_of(const Shape& s, int64_t dims) {
   return {numel_of_dims(s, 0, last), numel_of_dims(s, last)};
 }
 
-Tensor stat(const Tensor& x, int64_t rows) {
-  return Tensor::empty({rows}, accumulator(x.dtype()), x.device());
-}
+// A statistic of each row.
+Meta stat_meta(const Tensor& x, int64_t rows) { return meta_of({rows}, accumulator(x.dtype()), x); }
+Tensor stat(const Tensor& x, int64_t rows) { return Tensor::empty(stat_meta(x, rows)); }
 void* data_or_null(const Tensor& t, bool wanted) { return wanted ? t.data() : nullptr; }
 
 // ---- in other ops: statistics are worked out anew, so that gradients flow through them
@@ -158,6 +158,10 @@ Meta grad_meta(const Tensor& x, const Shape& shape, DType d, bool wanted) {
 Meta LayerNorm::infer(const Args& a) {
   check_affine("bias", a.bias, check_rows(a));
   return meta_of(a.x.shape(), a.x.dtype(), a.x);
+}
+std::array<Meta, 2> LayerNorm::saved_meta(const Args& a) {
+  const Meta m = stat_meta(a.x, rows_of(a.x.shape(), normalised_shape(a).size()).rows);
+  return {m, m};
 }
 void LayerNorm::cpu(const Args& a, Tensor& y, Saved* saved) {
   const NoGrad quiet;
@@ -247,6 +251,9 @@ double eps_of(const std::optional<double>& eps, const Tensor& x) {
 Meta RmsNorm::infer(const Args& a) {
   check_rows(a);
   return meta_of(a.x.shape(), a.x.dtype(), a.x);
+}
+std::array<Meta, 1> RmsNorm::saved_meta(const Args& a) {
+  return {stat_meta(a.x, rows_of(a.x.shape(), normalised_shape(a).size()).rows)};
 }
 void RmsNorm::cpu(const Args& a, Tensor& y, Saved* saved) {
   const NoGrad quiet;

@@ -31,6 +31,7 @@ struct LayerNorm {
              field("shape", &Args::shape, "sizes of the dims to normalise")};
   static constexpr Autocast autocast = Autocast::f32;
   static Meta infer(const Args& a);
+  static std::array<Meta, 2> saved_meta(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* saved);
   static Tensor compose(const Args& a);
   static Args grad(const Back<LayerNorm>& b);
@@ -93,6 +94,7 @@ struct RmsNorm {
              field("shape", &Args::shape, "sizes of the dims to normalise")};
   static constexpr Autocast autocast = Autocast::f32;
   static Meta infer(const Args& a);
+  static std::array<Meta, 1> saved_meta(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* saved);
   static Tensor compose(const Args& a);
   static Args grad(const Back<RmsNorm>& b);

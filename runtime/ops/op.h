@@ -7,6 +7,8 @@
 //   fields     Fields{field("x", &Args::x, "[..., n]").saved(), ...}
 //   Out        the results: Tensor (default), a struct of Tensors, or std::vector<Tensor>
 //   Saved      a struct of Tensors that the kernel keeps for backward
+//   saved_meta std::array<Meta, n> of what Saved holds, which meta tensors have no kernel for
+//   flops      double: the additions and multiplications of one call, said by products alone
 //   infer      Meta, std::array<Meta, n> or std::vector<Meta> from the arguments; all shape errors
 //   view       View or std::vector<View>, instead of infer and cpu, for ops that only look
 //   cpu        void(const Args&, Out& y, Saved* saved); saved is null where no gradient is wanted

@@ -200,6 +200,8 @@ struct OpInfo {
   void (*copy)(void* to, const void* from) = nullptr;
   void (*destroy)(void*) = nullptr;
   void (*infer)(const void* args, Metas& out) = nullptr;
+  void (*saved_meta)(const void* args, Metas& out) = nullptr;  // of saved_tensors, where infer is
+  double (*flops)(const void* args) = nullptr;  // of one call, where products make up its time
   void (*look)(const void* args, Views& out) = nullptr;
   Kernel kernel[kDeviceTypes] = {};
   void (*compose)(const void* args, Results& out) = nullptr;

@@ -122,6 +122,9 @@ Meta MaxPool::infer(const Args& a) {
   check_windows(a, a.x.shape());
   return resized_meta(a.x, a.out);
 }
+std::array<Meta, 1> MaxPool::saved_meta(const Args& a) {
+  return {meta_of(infer(a).shape, DType::i64, a.x)};
+}
 void MaxPool::cpu(const Args& a, Tensor& y, Saved* s) {
   if (s) s->ids = Tensor::empty(y.shape(), DType::i64, y.device());
   pool_max(a, y, s ? s->ids : Tensor());

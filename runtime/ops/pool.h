@@ -37,6 +37,7 @@ struct MaxPool : PoolBase {
   static constexpr auto fields =
       joined(Fields{field("x", &Args::x, "[..., in...]")}, window_fields<Args>());
   static Meta infer(const Args& a);
+  static std::array<Meta, 1> saved_meta(const Args& a);
   static void cpu(const Args& a, Tensor& y, Saved* s);
   static Tensor compose(const Args& a);
   static Args grad(const Back<MaxPool>& b);

@@ -66,6 +66,23 @@ void grad_thunk(const BackFrame& f, void* grad_args) {
 }
 
 template <class O>
+void saved_meta_thunk(const void* args, Metas& out) {
+  const auto metas = O::saved_meta(args_of<O>(args));
+  static_assert(tensor_count<SavedOf<O>> ==
+                std::tuple_size_v<std::remove_cvref_t<decltype(metas)>>);
+  for (const Meta& one : metas) out.push_back(one);
+}
+
+// What the call path asks in the place of a kernel.
+template <class O>
+[[gnu::cold]] void say_of_meta(OpInfo& i) {
+  constexpr bool keeps = tensor_count<SavedOf<O>> != 0;
+  if constexpr (keeps) i.saved_meta = &saved_meta_thunk<O>;
+  if constexpr (requires(const typename O::Args& a) { O::flops(a); })
+    i.flops = [](const void* a) { return O::flops(args_of<O>(a)); };
+}
+
+template <class O>
 [[gnu::cold]] FieldInfo field_info(const auto& f, const typename O::Args& probe) {
   using T = std::remove_cvref_t<decltype(probe.*f.ptr)>;
   const auto offset =
@@ -158,6 +175,7 @@ template <class O>
     };
   } else {
     if constexpr (HasInfer<O>) i.infer = &detail::infer_thunk<O>;
+    detail::say_of_meta<O>(i);
     if constexpr (HasPlainKernel<O> || HasSavingKernel<O>)
       i.kernel[static_cast<int>(DeviceType::cpu)] = &detail::kernel_thunk<O>;
   }

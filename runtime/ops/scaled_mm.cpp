@@ -147,6 +147,9 @@ Meta ScaledMm::infer(const Args& a) {
   return meta_of({m, n}, d, a.a);
 }
 
+double ScaledMm::flops(const Args& a) {
+  return 2.0 * static_cast<double>(a.a.numel()) * static_cast<double>(a.b.size(1));
+}
 void ScaledMm::cpu(const Args& a, Tensor& y) {
   const NoGrad quiet;
   if (y.numel() == 0) return;

@@ -33,6 +33,7 @@ struct ScaledMm {
              field("global_scale_b", &Args::global_scale_b, "one number for all of b").number()};
   static constexpr bool narrow = true;
   static Meta infer(const Args& a);
+  static double flops(const Args& a);
   static void cpu(const Args& a, Tensor& y);
   static Tensor compose(const Args& a);
   static void samples(SampleList& s);

@@ -57,7 +57,7 @@ class OpNode final : public autograd::Node {
     // Results are kept as bare looks at their storage: the whole tensor would hold this node.
     for (const Tensor& y : outs) {
       if (op.saves_output) {
-        Tensor look = y.is_meta() ? y.shell() : y.alias();
+        Tensor look = y.alias();
         keep_value(look);
         outs_.push_back(std::move(look));
         keeps_values_ = true;
@@ -159,7 +159,7 @@ class OpNode final : public autograd::Node {
       if (!recording) continue;
       // With this node as its history a saved result takes part in second derivatives. A look of
       // its own: what the node keeps must not hold the node.
-      outs[i] = outs[i].is_meta() ? outs[i].shell() : outs[i].alias();
+      outs[i] = outs[i].alias();
       refs.fetch_add(1, std::memory_order_relaxed);
       autograd::set_history(outs[i], autograd::NodeRef(this), static_cast<uint32_t>(i));
     }

@@ -95,13 +95,16 @@ Tensor clip_norm(std::span<const Tensor> grads, double max, double p, bool like_
   const NoGrad quiet;
   if (!(p > 0)) throw arg_error("'p' must be positive, got {:g}", p);
   DType dtype = DType::f32;
+  bool meta = false;
   for (const Tensor& g : grads) {
     if (!g.is_float()) throw dtype_error("gradients must be floats, got {}", name(g.dtype()));
-    if (!g.device().is_cpu())
+    meta |= g.is_meta();
+    if (!g.device().is_cpu() && !g.is_meta())
       throw device_error("gradients on {} can't be clipped", to_string(g.device()));
     check_writable(g);
     if (g.dtype() == DType::f64) dtype = DType::f64;
   }
+  if (meta) return Tensor::empty({}, dtype, Device{DeviceType::meta});
   const double norm = p == 2 ? euclidean(grads) : general(grads, p);
   const double factor = max / (norm + 1e-6);
   if (std::isfinite(norm) ? factor < 1 : like_torch) scale(grads, factor);

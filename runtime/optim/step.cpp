@@ -34,6 +34,7 @@ class Flat {
  private:
   void add(const StepItem& item, int states, int64_t step) {
     check(item, states);
+    if (item.param.is_meta()) return hold(item, states);
     if (item.param.numel() == 0) return;
     const DType d = item.param.dtype(), accumulator = d == DType::f64 ? d : DType::f32;
     cpu::StepTensor s{.dtype = d,
@@ -56,6 +57,21 @@ class Flat {
     list_.push_back(s);
   }
 
+  // On meta nothing is stepped: only what a step would hold besides is there.
+  void hold(const StepItem& item, int states) {
+    const DType d = item.param.dtype(), wide = d == DType::f64 ? d : DType::f32;
+    const auto copy = [&](const Tensor& t, DType as) {
+      if (!t || (t.is_contiguous() && t.dtype() == as)) return;
+      kept_.push_back(Tensor::empty(t.shape(), as, t.device()));
+    };
+    copy(item.param, d);
+    copy(item.grad, item.grad.dtype());
+    copy(item.master, DType::f32);
+    for (int k = 0; k < states; ++k) copy(item.state[k], wide);
+    if (how_.stochastic && !item.master) copy(item.param, wide);
+    if (how_.measure) kept_.push_back(Tensor::empty(item.param.shape(), d, item.param.device()));
+  }
+
   StepChange measured() const {
     std::vector<cpu::Stepped> list;
     std::vector<Tensor> after;
@@ -71,7 +87,7 @@ class Flat {
     const Tensor& p = item.param;
     if (!p.is_float())
       throw dtype_error("parameters must be floats, got {}", rille::name(p.dtype()));
-    if (!p.device().is_cpu())
+    if (!p.device().is_cpu() && !p.is_meta())
       throw device_error("parameters on {} can't be stepped", to_string(p.device()));
     check_same(p, item.grad, "the gradient");
     for (int k = 0; k < states; ++k) {

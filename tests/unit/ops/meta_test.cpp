@@ -61,3 +61,38 @@ TEST_CASE("every op records and runs backward without values", "[meta]") {
     }
   }
 }
+
+namespace {
+
+// What the kernel keeps for backward, and what the op says that it keeps.
+void check_saved(const OpInfo& op, const ArgBlock& args) {
+  Metas metas, said;
+  op.infer(args.get(), metas);
+  op.saved_meta(args.get(), said);
+  Results outs;
+  for (const Meta& m : metas) outs.push_back(Tensor::empty(m));
+  std::vector<Tensor> kept(op.saved_tensors);
+  op.kernel[static_cast<int>(DeviceType::cpu)](args.get(), outs.data(), kept.data());
+  REQUIRE(said.size() == kept.size());
+  for (size_t i = 0; i < kept.size(); ++i) {
+    CHECK(said[i].shape == kept[i].shape());
+    CHECK(said[i].dtype == kept[i].dtype());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ops state what their kernels keep for backward", "[meta]") {
+  int ops = 0;
+  for (const OpInfo* op : all_ops()) {
+    if (op->saved_tensors == 0) continue;
+    ++ops;
+    SampleList samples;
+    op->samples(samples);
+    for (size_t i = 0; i < samples.size(); ++i) {
+      INFO(op->name << ", sample " << i + 1);
+      check_saved(*op, samples[i].args);
+    }
+  }
+  CHECK(ops > 0);
+}

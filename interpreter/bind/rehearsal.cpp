@@ -1,0 +1,46 @@
+// What a rehearsal is made of (core/rehearsal.h): stdlib/rille/rehearsal.lua begins, reads and ends
+// it.
+#include "core/rehearsal.h"
+
+#include "core/fail.h"
+#include "interpreter/bind/bind.h"
+
+namespace rille::bind {
+namespace {
+
+// native.rehearse(on): from here on meta tensors are counted, or no longer.
+void rehearse(Call& c) {
+  const bool on = c.boolean(1, "on");
+  if (on && Rehearsal::current())
+    throw fail(Kind::state, "E_STATE", "a rehearsal is under way already");
+  Rehearsal::enter(on ? std::make_shared<Rehearsal>(c.context()) : nullptr);
+  c.interpreter().pace.begin();
+}
+
+// native.rehearsed() -> bytes in use, the most there were, additions and multiplications; nothing
+// outside of a rehearsal
+void rehearsed(Call& c) {
+  const auto& r = Rehearsal::current();
+  if (!r) return;
+  c.give(r->in_use());
+  c.give(r->peak());
+  c.give(r->flops);
+}
+
+// native.rehearse_from_here(): the peak and the work count from now on.
+void rehearse_from_here(Call&) {
+  const auto& r = Rehearsal::current();
+  if (!r) return;
+  r->reset_peak();
+  r->flops = 0;
+}
+
+}  // namespace
+
+void bind_rehearsal(Interpreter& in) {
+  static constexpr NativeEntry natives[] = {
+      {"rehearse", rehearse}, {"rehearsed", rehearsed}, {"rehearse_from_here", rehearse_from_here}};
+  lua::define_functions(in, "rille.native", natives);
+}
+
+}  // namespace rille::bind
