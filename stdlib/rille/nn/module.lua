@@ -83,7 +83,11 @@ local function construct(class, ...)
   local state = { order = {}, placed = {}, buffers = {} }
   local fields = { [STATE] = state, training = true }
   local self = setmetatable(fields, metatable_of[class] or instance_metatable(class))
-  lasting(class.init, self, ...) -- a model outlives a scope that it is made in
+  if native.rehearsed() then
+    require "rille.rehearsal".on_meta(lasting, class.init, self, ...)
+  else
+    lasting(class.init, self, ...) -- a model outlives a scope that it is made in
+  end
   return self
 end
 
