@@ -252,8 +252,10 @@ void run(const OpInfo& op, const void* args, Results& out, Context& context) {
     SmallVector<Tensor, 2> saved(taping ? op.saved_tensors : 0);
     run_kernel(op, kernel, args, in.narrow, out, saved.empty() ? nullptr : saved.data());
     remember_maker(op, out);
-    remember_maker(op, saved);
-    if (taping) record(op, args, out, saved, in.needs);
+    if (taping) {
+      remember_maker(op, saved);
+      record(op, args, out, saved, in.needs);
+    }
   } else if (op.compose) {
     // A composition relies on what a kernel relies on.
     Metas promised;

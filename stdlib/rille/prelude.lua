@@ -28,6 +28,11 @@ return function(rille)
   require "rille.run_state"
   -- rille.log(x) is the op; rille.log { loss = 2 } is this.
   rille.log = native.share_op("log", function(values) require "rille.log"(values) end)
+  local holders = rille.memory.snapshot
+  rille.memory.snapshot = function(path)
+    if path == nil then return holders() end
+    require "rille.memory.page"(holders(), path)
+  end
   rille.memory.watch = function(...) return require "rille.memory.watch".run(...) end
   for name, value in next, rille do
     if type(value) == "table" then rille[name] = read_only("rille." .. name, value) end

@@ -247,3 +247,33 @@ t.test("wrong calls are refused", function()
     t.error_like(function() memory.watch(wrong) end, { code = "E_TYPE", op = "watch" })
   end
 end)
+
+-- ---- the page
+
+t.test("a page holds what a snapshot does, over time, with nothing outside of it", function()
+  local path = os.tmpname()
+  local _ <close> = setmetatable({}, { __close = function() os.remove(path) end })
+  local x = rille.ones(MiB + 29) local line = here()
+  for _ = 1, 3 do local _ <close> = x * 2 end
+  t.eq(memory.snapshot(path), nil)
+  local file <close> = io.open(path)
+  local text = file:read "a"
+  t.ok(text:find("^<!doctype html>") and text:find("</html>\n$"), "a whole page")
+  t.ok(text:find("f32[1048605]", 1, true), "the tensor")
+  t.ok(text:find(line, 1, true), "its line")
+  t.ok(text:find("<svg", 1, true) and text:find("mul ", 1, true), "what came and went")
+  t.ok(text:find("prefers-color-scheme:dark", 1, true), "dark, too")
+  for _, outside in ipairs { "http", "src=", "@import", "url(", "<script", "<link" } do
+    t.ok(not text:find(outside, 1, true), outside)
+  end
+  t.ok(not text:find "nan" and not text:find "inf", "numbers")
+  t.eq(x:numel(), MiB + 29)
+end)
+
+t.test("a page that can't be written is E_IO; a wrong path E_TYPE", function()
+  t.error_like(function() memory.snapshot "/nowhere/at/all.html" end, { code = "E_IO" })
+  t.error_like(function() memory.snapshot "/tmp" end, { code = "E_IO" })
+  for _, wrong in ipairs { 1, true, {} } do
+    t.error_like(function() memory.snapshot(wrong) end, { code = "E_TYPE" })
+  end
+end)

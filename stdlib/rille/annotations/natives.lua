@@ -75,10 +75,11 @@ return {
   ["rille.memory.peak"] = { "-> integer", "The most bytes that were alive at once." },
   ["rille.memory.reserved"] = { "-> integer", "Bytes that the allocator holds." },
   ["rille.memory.reset_peak"] = { "", "The peak counts anew from here." },
-  ["rille.memory.snapshot"] = { "-> table[]",
+  ["rille.memory.snapshot"] = { "path?: string -> table[]?",
     "Who holds the memory, the largest first: dtype, shape, count, bytes, gradient, and of blocks "
     .. "from 1 MiB on the op and line that made them; those that only the tape holds have tape = "
-    .. "true, no dtype and no shape." },
+    .. "true, no dtype and no shape. With a path it writes a page for a browser instead: memory "
+    .. "over time by op and line, and who holds it now; whole or not at all (E_IO)." },
   ["rille.memory.watch"] = {
     "fn?: fun(...): any, ...: any -> rille.memory.MemoryWatch|any",
     "A scope that warns once, W_GRAPH_GROWS, where graphs stay alive from step to step, and names "
