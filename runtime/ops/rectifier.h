@@ -278,7 +278,7 @@ struct PreluBroadcast : Binary<PreluBroadcast> {
   struct Fn {
     template <class A>
     RILLE_HD A value(A x, A y) const {
-      return x * (x > A(0) ? A(1) : y);
+      return wrap_mul(x, x > A(0) ? A(1) : y);
     }
   };
   static Args grad(const Back<PreluBroadcast>& b);
