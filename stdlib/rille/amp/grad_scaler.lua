@@ -63,8 +63,13 @@ local function described(self, op, optimizer)
     self.numbers[optimizer] = number
   end
   local params, names, masters, n = {}, {}, {}, 0
-  for _, group in ipairs(optimizer.groups) do
-    for _, t in ipairs(group.params) do
+  -- Without metamethods: what is no optimizer may have an __index that never ends.
+  for g = 1, rawlen(optimizer.groups) do
+    local group = rawget(optimizer.groups, g)
+    local list = type(group) == "table" and rawget(group, "params")
+    if type(list) ~= "table" then fail.type(op, "optimizer", "an optimizer", optimizer) end
+    for i = 1, rawlen(list) do
+      local t = rawget(list, i)
       n = n + 1
       params[n], names[n] = t, parameter.name(t) or ("params[%d]"):format(n)
       masters[n] = group.master_weights == true

@@ -15,7 +15,7 @@ return function(op, params)
   elseif type(params) ~= "table" then
     fail.type(op, "params", "a list of tensors", params)
   end
-  for i, t in pairs(params) do
+  for i, t in next, params do
     if not native.is_tensor(t) then
       fail.type(op, ("params[%s]"):format(tostring(i)), "a tensor", t)
     end
