@@ -21,7 +21,7 @@ std::shared_ptr<Rehearsal>& entered() {
 }  // namespace
 
 const std::shared_ptr<Rehearsal>& Rehearsal::current() {
-  static const std::shared_ptr<Rehearsal> none;
+  static const auto& none = *new const std::shared_ptr<Rehearsal>;  // never destroyed
   const std::shared_ptr<Rehearsal>& it = entered();
   return it && it->context_ == &Context::current() ? it : none;
 }

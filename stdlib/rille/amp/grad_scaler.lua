@@ -4,6 +4,7 @@ local native = require "rille.native"
 local check = require "rille.check"
 local class = require "rille.class"
 local fail = require "rille.fail"
+local must_be_optimizer = require "rille.optim.given"
 local parameter = require "rille.parameter"
 local warn_once = require "rille.warn_once"
 
@@ -46,9 +47,7 @@ end
 -- What the engine is told of an optimizer: its number, its name, its parameters, what those are
 -- called, which of them it keeps f32 copies of.
 local function described(self, op, optimizer)
-  if type(optimizer) ~= "table" or type(optimizer.groups) ~= "table" then
-    fail.type(op, "optimizer", "an optimizer", optimizer)
-  end
+  must_be_optimizer(op, optimizer)
   if optimizer.fused then
     fail.raise {
       kind = "state", code = "E_FUSED_SCALER", op = op,
@@ -63,13 +62,8 @@ local function described(self, op, optimizer)
     self.numbers[optimizer] = number
   end
   local params, names, masters, n = {}, {}, {}, 0
-  -- Without metamethods: what is no optimizer may have an __index that never ends.
-  for g = 1, rawlen(optimizer.groups) do
-    local group = rawget(optimizer.groups, g)
-    local list = type(group) == "table" and rawget(group, "params")
-    if type(list) ~= "table" then fail.type(op, "optimizer", "an optimizer", optimizer) end
-    for i = 1, rawlen(list) do
-      local t = rawget(list, i)
+  for _, group in ipairs(optimizer.groups) do
+    for _, t in ipairs(group.params) do
       n = n + 1
       params[n], names[n] = t, parameter.name(t) or ("params[%d]"):format(n)
       masters[n] = group.master_weights == true

@@ -3,7 +3,7 @@
 local native = require "rille.native"
 local check = require "rille.check"
 local class = require "rille.class"
-local fail = require "rille.fail"
+local must_be_optimizer = require "rille.optim.given"
 local read_options = require "rille.options"
 
 local Plateau = class "Schedule"
@@ -22,9 +22,7 @@ local known = {
 -- Lowers the rate when a metric has stopped improving: schedule:step(metric).
 --: optimizer: rille.optim.Optimizer -> rille.optim.lr.Schedule
 local function new(optimizer, options)
-  if type(optimizer) ~= "table" or type(optimizer.groups) ~= "table" then
-    fail.type("Plateau", "optimizer", "an optimizer", optimizer)
-  end
+  must_be_optimizer("Plateau", optimizer)
   local self = setmetatable({ name = "Plateau", optimizer = optimizer }, Plateau)
   self.options = read_options("Plateau", options, known)
   self.best = self.options.mode == "min" and math.huge or -math.huge

@@ -1,0 +1,14 @@
+-- Throws E_TYPE unless `optimizer` has the groups of one: plain lists and tables, so that loops
+-- over them end. What is no optimizer may have an __index that never says nil.
+local fail = require "rille.fail"
+
+local function is_plain(value) return type(value) == "table" and getmetatable(value) == nil end
+
+return function(op, optimizer)
+  local groups = type(optimizer) == "table" and rawget(optimizer, "groups")
+  local fits = is_plain(groups)
+  for i = 1, fits and #groups or 0 do
+    fits = fits and is_plain(groups[i]) and is_plain(groups[i].params)
+  end
+  if not fits then fail.type(op, "optimizer", "an optimizer", optimizer) end
+end
