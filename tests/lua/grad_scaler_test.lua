@@ -544,3 +544,13 @@ t.test("which gradients are scaled is known until they are unscaled or gone", fu
   seen[7] = scaled()
   t.eq(seen, { false, true, false, false, false, true, false })
 end)
+t.test("what says that it has groups without end is not an optimizer", function()
+  local endless = setmetatable({}, { __index = function() return {} end })
+  local scaler = rille.amp.GradScaler { init_scale = 4 }
+  for _, wrong in ipairs { endless, { groups = endless }, { groups = { endless } } } do
+    t.error_like(function() scaler:unscale_(wrong) end, { code = "E_TYPE" })
+    t.error_like(function() rille.optim.lr.Linear(wrong) end, { code = "E_TYPE" })
+    t.error_like(function() rille.optim.lr.Plateau(wrong) end, { code = "E_TYPE" })
+  end
+end)
+

@@ -47,7 +47,7 @@ end
 -- What the engine is told of an optimizer: its number, its name, its parameters, what those are
 -- called, which of them it keeps f32 copies of.
 local function described(self, op, optimizer)
-  must_be_optimizer(op, optimizer)
+  must_be_optimizer(op, optimizer, true)
   if optimizer.fused then
     fail.raise {
       kind = "state", code = "E_FUSED_SCALER", op = op,
