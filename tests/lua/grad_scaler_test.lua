@@ -544,6 +544,7 @@ t.test("which gradients are scaled is known until they are unscaled or gone", fu
   seen[7] = scaled()
   t.eq(seen, { false, true, false, false, false, true, false })
 end)
+
 t.test("what says that it has groups without end is not an optimizer", function()
   local endless = setmetatable({}, { __index = function() return {} end })
   local scaler = rille.amp.GradScaler { init_scale = 4 }
