@@ -1,5 +1,5 @@
 // Updates that are whole (core/budget.h, Unit) where they are written in Lua: native.unit(f, ...)
-// runs a function of the library's in one. Scripts' code that it calls is no part of it, and is
+// runs a function of the library's in one. Scripts' code that it calls is outside of it, and is
 // stopped as ever.
 #pragma once
 #include "core/budget.h"
@@ -14,7 +14,7 @@ bool library_runs(lua_State* L);
 bool puts_off_stop(lua_State* L);
 
 /// For as long as it lives, a call from `L` counts to the budget; one that a script made from
-/// inside of a unit stands outside of it. Does nothing where there is no budget.
+/// inside of a unit stands outside of it. Does nothing without a budget.
 class LimitedCall {
  public:
   LimitedCall(lua_State* L, Budget* budget) : spending_(budget) {

@@ -58,7 +58,7 @@ double cotangent_derivative(int n, double x) {
     for (int i = 0; i < kMost + 3; ++i) p[i] = q[i];
   }
   const double c = 1 / std::tan(std::numbers::pi * x);
-  double value = p[n + 1];  // 0 times an infinite c is no term of it
+  double value = p[n + 1];  // 0 times an infinite c stays out
   for (int i = n; i >= 0; --i) value = value * c + p[i];
   return value * std::pow(std::numbers::pi, n + 1);
 }
