@@ -5,6 +5,7 @@
 #include "autograd/scaled.h"
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
+#include "interpreter/bind/hook_scope.h"
 #include "interpreter/bind/named.h"
 #include "ops/autocast.h"
 #include "ops/call.h"
@@ -256,19 +257,19 @@ void record(Call& c) {
 // ---- saved tensors
 // ---------------------------------------------------------------------------------
 
-// native.saved_tensors(pack, unpack) and native.saved_tensors(): scopes of rille.saved_tensors.
+// native.saved_tensors(pack, unpack) -> the scope of rille.saved_tensors
 class ScriptHook final : public SavedHook {
  public:
   ScriptHook(CallbackRef pack, CallbackRef unpack)
       : pack_(std::move(pack)), unpack_(std::move(unpack)) {}
-  uint64_t pack(const Tensor& t) override {
+  uint64_t pack(const Tensor& t, const char* by) override {
     const NoGrad quiet;
     std::vector<Value> out = (*pack_)({autograd::detach(t)});
     Kept kept{out.empty() ? Value() : std::move(out[0])};
     if (const auto* text = kept.value.get<std::string>())
       kept.charge.more(static_cast<int64_t>(text->size()));
     if (Context::current().flags & kSavedHooks)
-      each_tensor(kept.value, [&](Tensor& held) { kept.outer.emplace_back().pack(held); });
+      each_tensor(kept.value, [&](Tensor& held) { kept.outer.emplace_back().pack(held, by); });
     kept_.emplace(++last_, std::move(kept));
     return last_;
   }
@@ -322,15 +323,8 @@ class ScriptHook final : public SavedHook {
 };
 
 void saved_tensors(Call& c) {
-  Context& x = c.context();
-  if (c.has(1)) {
-    x.saved_hooks.push_back(
-        std::make_shared<ScriptHook>(c.function(1, "pack"), c.function(2, "unpack")));
-    x.flags |= kSavedHooks;
-    return;
-  }
-  if (!x.saved_hooks.empty()) x.saved_hooks.pop_back();
-  if (x.saved_hooks.empty()) x.flags &= ~kSavedHooks;
+  c.give(hook_scope(c, std::make_shared<ScriptHook>(c.function(1, "pack"),
+                                                    c.function(2, "unpack"))));
 }
 
 }  // namespace

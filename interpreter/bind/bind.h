@@ -15,6 +15,7 @@ void bind_apex(Interpreter& in);
 void bind_create(Interpreter& in);
 void bind_autocast(Interpreter& in);
 void bind_autograd(Interpreter& in);
+void bind_blocks(Interpreter& in);
 void bind_checkpoints(Interpreter& in);
 void bind_engine(Interpreter& in);
 void bind_files(Interpreter& in);

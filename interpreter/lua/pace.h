@@ -37,6 +37,12 @@ void follow_heap(lua_State* L, Interpreter& in);
 /// Between runs: back to young collections, where the heap has become small.
 void leave_steps(Interpreter& in);
 
+/// What is seldom done before a call: a step of the collector, and the end of a block's second run.
+/// Raises, or yields.
+void at_the_door(lua_State* L, Interpreter& in);
+/// The next call comes by `at_the_door`.
+void call_at_the_door(Interpreter& in);
+
 /// A young collection, or a full one; pace_collector (interpreter.h) says when.
 void step_collector(lua_State* L, Interpreter& in);
 /// Before the tape is run: the script's looks at what the tape keeps are garbage by now, mostly,

@@ -34,13 +34,13 @@ class OuterHooks {
 
 }  // namespace
 
-void SavedValue::pack(Tensor& t) {
+void SavedValue::pack(Tensor& t, const char* by) {
   version_ = t.version();
   Context& c = Context::current();
   if (!(c.flags & kSavedHooks) || t.is_number()) [[likely]]
     return;
   const OuterHooks outer(c);
-  handle_ = outer.inner()->pack(t);
+  handle_ = outer.inner()->pack(t, by);
   hook_ = outer.inner();
   t = t.shell();
 }
