@@ -159,8 +159,9 @@ void is_grad_enabled(Call& c) { c.give(c.context().grad()); }
 // ---- rille.Function
 // --------------------------------------------------------------------------------
 
-// The node of one call of a script's own function: backward is a Lua function of the gradients and,
-// while it is itself recorded, of those results that the script saved.
+// The node of one call of a script's own function: backward is a Lua function of the gradients, of
+// what the script saved, where saved-tensor hooks have it, and, while it is itself recorded, of those
+// results that the script saved.
 class ScriptNode final : public autograd::Node {
  public:
   ScriptNode(CallbackRef backward, std::span<const Tensor> inputs, std::span<const Tensor> results,
@@ -179,7 +180,9 @@ class ScriptNode final : public autograd::Node {
       inputs_.push_back(t.shell());
     }
     site = Context::current().site();
+    if (Context::current().flags & kSavedHooks) pack(saved, results);
   }
+  bool is_packed() const { return !saved_.empty(); }
   std::string_view name() const override { return "function"; }
   void backward(autograd::Gradients& dys, autograd::Gradients& dxs) override {
     std::vector<Value> arguments;
@@ -187,8 +190,9 @@ class ScriptNode final : public autograd::Node {
       if (!dys[i]) dys[i] = autograd::engine_ops().zeros_like(shells_[i]);
       arguments.emplace_back(dys[i]);
     }
+    for (const Saved& s : saved_) arguments.emplace_back(unpacked(s));
     for (size_t i = 0; i < kept_.size() && Context::current().grad(); ++i)
-      arguments.push_back(kept_[i] ? Value(with_history(i)) : Value());
+      arguments.push_back(kept_[i] ? Value(of_this_node(kept_[i].alias(), i)) : Value());
     const std::vector<Value> out = (*backward_)(std::move(arguments));
     bool fits = out.size() >= next.size();
     for (size_t i = next.size(); i < out.size(); ++i) fits &= out[i].is_nil();
@@ -212,9 +216,33 @@ class ScriptNode final : public autograd::Node {
   }
 
  private:
+  struct Saved {
+    Tensor value;
+    autograd::SavedValue kept;
+    autograd::Edge from;           // empty for results
+    std::optional<size_t> result;  // which one it is
+  };
+  void pack(std::span<const Tensor> saved, std::span<const Tensor> results) {
+    for (const Tensor& t : saved) {
+      const auto it =
+          std::find_if(results.begin(), results.end(), [&](const Tensor& y) { return t.is(y); });
+      Saved& s = saved_.emplace_back(Saved{autograd::bare(t), {}, {}, {}});
+      if (it == results.end())
+        s.from = autograd::edge_of(t);
+      else if (t.is_float())
+        s.result = static_cast<size_t>(it - results.begin());
+      s.kept.pack(s.value, "Function");
+    }
+    kept_.assign(results.size(), Tensor());
+  }
+  Tensor unpacked(const Saved& s) {
+    const Tensor t = s.kept.unpack(s.value);
+    if (!s.result || !Context::current().grad()) return autograd::with_history(t, s.from);
+    return of_this_node(autograd::bare(t), *s.result);
+  }
+
   // With this node as its history a saved result takes part in second derivatives.
-  Tensor with_history(size_t i) {
-    const Tensor y = kept_[i].alias();
+  Tensor of_this_node(Tensor y, size_t i) {
     refs.fetch_add(1, std::memory_order_relaxed);
     autograd::set_history(y, autograd::NodeRef(this), static_cast<uint32_t>(i));
     return y;
@@ -222,6 +250,7 @@ class ScriptNode final : public autograd::Node {
 
   CallbackRef backward_;
   std::vector<Tensor> inputs_, shells_, kept_;
+  std::vector<Saved> saved_;  // only where hooks have them
 };
 
 void refuse_inference(std::span<const Tensor> list, std::string_view what) {
@@ -232,21 +261,24 @@ void refuse_inference(std::span<const Tensor> list, std::string_view what) {
           .op("Function");
 }
 
-// native.record(backward, inputs, outputs, saved): puts a script's function on the tape; gives the
-// outputs as they are to be used.
+// native.record(backward, inputs, outputs, saved): puts a script's function on the tape. Gives
+// whether backward will be given what was saved, and the outputs as they are to be used.
 void record(Call& c) {
   const CallbackRef backward = c.function(1, "backward");
   const std::vector<Tensor> inputs = c.tensors(2, "inputs"), outputs = c.tensors(3, "outputs");
   bool needs = false;
   for (const Tensor& t : inputs) needs |= autograd::requires_grad(t);
   if (!needs || !c.context().grad()) {
+    c.give(false);
     for (const Tensor& t : outputs) c.give(t);
     return;
   }
   const std::vector<Tensor> saved = c.tensors(4, "saved");
   refuse_inference(saved, "be saved for a gradient");
   refuse_inference(outputs, "be the result of a recorded function");
-  const autograd::NodeRef node(new ScriptNode(backward, inputs, outputs, saved));
+  auto* made = new ScriptNode(backward, inputs, outputs, saved);
+  const autograd::NodeRef node(made);
+  c.give(made->is_packed());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Tensor y = outputs[i].alias();
     if (y.is_float()) autograd::set_history(y, node, static_cast<uint32_t>(i));

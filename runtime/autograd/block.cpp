@@ -46,8 +46,6 @@ Error changed_between_runs(const Tensor& t, std::string_view what, std::string r
   return std::move(e).hint("backward comes before the write, or the block takes a copy");
 }
 
-Tensor bare(const Tensor& t) { return t.is_meta() ? t.shell() : t.alias(); }
-
 Block::Block(std::span<const Tensor> inputs, RunAgain again, BlockOptions options)
     : options_(std::move(options)),
       again_(std::move(again)),

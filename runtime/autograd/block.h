@@ -102,8 +102,6 @@ class Block final : public SavedHook, public std::enable_shared_from_this<Block>
   bool running_ = false;
 };
 
-/// A tensor with the values of `t` and no history.
-Tensor bare(const Tensor& t);
 /// E_CKPT_MUTATED for `what`, which `read` says was used first.
 Error changed_between_runs(const Tensor& t, std::string_view what, std::string read);
 

@@ -60,9 +60,11 @@ Tensor SavedValue::unpack(const Tensor& packed) const {
   return given;
 }
 
+Tensor bare(const Tensor& t) { return t.is_meta() ? t.shell() : t.alias(); }
+
 Tensor with_history(Tensor t, const Edge& edge) {
   if (!edge || !Context::current().grad()) return t;
-  Tensor look = t.is_meta() ? t.shell() : t.alias();
+  Tensor look = bare(t);
   set_history(look, edge.node, edge.slot);
   return look;
 }

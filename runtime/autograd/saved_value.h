@@ -38,6 +38,9 @@ class SavedValue {
   std::shared_ptr<SavedHook> hook_;
 };
 
+/// A tensor with the values of `t` and no history.
+Tensor bare(const Tensor& t);
+
 /// `t` as the value at the other end of `edge`: without one, or where nothing is recorded, `t`
 /// itself. So an unpacked value takes part in gradients of gradients as the packed one would have.
 Tensor with_history(Tensor t, const Edge& edge);

@@ -423,6 +423,38 @@ t.test("functions with a backward of their own", function()
   both(function() return function(a) return double(a:sin()):exp() end end, { 4 })
 end)
 
+t.test("what such a function saves is let go of, too", function()
+  local double = rille.Function {
+    forward = function(ctx, a, b)
+      local y = a * b
+      ctx:save(a, nil, y, b)
+      return y
+    end,
+    backward = function(ctx, dy)
+      local a, none, y, b = ctx:saved()
+      assert(none == nil and y:numel() == a:numel())
+      return dy * b + 0 * y, dy * a
+    end,
+  }
+  both(function() return function(a) return double(a:sin(), a:cos()):exp() end end, { 4 })
+  local x = rille.tensor({ 0.5, 1.5 }, { dtype = "f64", requires_grad = true })
+  local function f(a)
+    return rille.checkpoint(function(b) return double(b:sin(), b:exp()) end, a):sum()
+  end
+  t.ok(rille.debugging.gradgradcheck(f, x))
+  local wide = rille.ones(256, 1024, { requires_grad = true })     -- 1 MiB
+  collectgarbage()
+  local before = rille.memory.allocated()
+  local y = rille.checkpoint(function(a)
+    for _ = 1, 4 do a = double(a, a) end
+    return a
+  end, wide)
+  collectgarbage()
+  t.ok(rille.memory.allocated() - before <= 1.1 * 2 ^ 20, rille.memory.allocated() - before)
+  y:sum():backward()
+  t.eq(wide.grad[1][1]:item(), 16)
+end)
+
 t.test("a block that goes backward inside", function()
   local w = rille.ones(2, { requires_grad = true })
   local f = function(a)
