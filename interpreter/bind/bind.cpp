@@ -29,6 +29,7 @@ void bind_all(Interpreter& in) {
   bind_scalers(in);
   bind_schema(in);
   bind_scopes(in);
+  bind_selection(in);
   bind_system(in);
   bind_tables(in);
   bind_workers(in);

@@ -30,6 +30,7 @@ void bind_rehearsal(Interpreter& in);
 void bind_saves(Interpreter& in);
 void bind_scalers(Interpreter& in);
 void bind_schema(Interpreter& in);
+void bind_selection(Interpreter& in);
 void bind_scopes(Interpreter& in);
 void bind_system(Interpreter& in);
 void bind_tables(Interpreter& in);

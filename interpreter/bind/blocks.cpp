@@ -6,6 +6,7 @@
 #include "interpreter/bind/bind.h"
 #include "interpreter/bind/hook_scope.h"
 #include "interpreter/bind/named.h"
+#include "interpreter/bind/selection.h"
 #include "interpreter/lua/gate.h"
 #include "interpreter/lua/random_state.h"
 #include "interpreter/lua/second_run.h"
@@ -68,20 +69,32 @@ Determinism determinism_of(const std::string& word) {
                             : Determinism::kinds;
 }
 
-// native.block_begin(again, inputs, determinism, preserve_rng, early_stop) -> the scope of the first
-// run; nothing where no gradients are recorded, so that the call is a plain one.
+// { determinism, preserve_rng, early_stop, policy, spill, allow_mutation, spill_inputs }
+BlockOptions options_at(Call& c, int i, SelectionPolicy* policy) {
+  BlockOptions options{.determinism = determinism_of(c.text_option(i, "determinism").value_or("")),
+                       .preserve_rng = c.flag_option(i, "preserve_rng", true),
+                       .early_stop = c.flag_option(i, "early_stop", true)};
+  const std::shared_ptr<SpillFile> spill = spill_option(c, i);
+  if (policy)
+    options.selection = std::make_shared<autograd::Selection>(autograd::SelectionOptions{
+        policy->make(), spill, c.flag_option(i, "allow_mutation")});
+  if (c.flag_option(i, "spill_inputs")) options.spill = spill;
+  options.leave = [in = &c.interpreter()] { lua::end_second_run_early(*in); };
+  return options;
+}
+
+// native.block_begin(again, inputs, options) -> the scope of the first run; nothing where no
+// gradients are recorded, so that the call is a plain one.
 void begin(Call& c) {
   named("checkpoint", [&] {
     if (!c.context().grad()) return;
     const std::vector<Tensor> inputs = c.tensors(2, "inputs");
-    Interpreter* in = &c.interpreter();
-    BlockOptions options{.determinism = determinism_of(c.string(3, "determinism")),
-                         .preserve_rng = c.boolean(4, "preserve_rng"),
-                         .early_stop = c.boolean(5, "early_stop")};
-    options.leave = [in] { lua::end_second_run_early(*in); };
+    const std::shared_ptr<SelectionPolicy> policy = policy_option(c, 3);
+    BlockOptions options = options_at(c, 3, policy.get());
     const Again again(c, c.function(1, "again"), options.preserve_rng);
     const auto block = std::make_shared<Block>(
         inputs, [again](const std::vector<Tensor>& given) { again(given); }, std::move(options));
+    if (policy) policy->belongs_to(*block);
     c.give(hook_scope(c, block));
   });
 }

@@ -1,5 +1,7 @@
 #include "autograd/block.h"
 
+#include <chrono>
+
 #include "autograd/node.h"
 #include "autograd/pass.h"
 #include "autograd/second_run.h"
@@ -56,15 +58,35 @@ Block::Block(std::span<const Tensor> inputs, RunAgain again, BlockOptions option
   for (const Tensor& t : inputs) {
     Input& in = inputs_.emplace_back(Input{bare(t), {}, requires_grad(t)});
     in.kept.pack(in.value, kName);
+    spill(in);
+    figures_->inputs += t.nbytes();
   }
+}
+
+// Leaves are somebody else's, and what is small is not worth its way to the disk.
+void Block::spill(Input& in) const {
+  constexpr int64_t kSmall = int64_t{64} << 10;
+  if (!options_.spill || in.kept.is_packed() || in.value.is_meta() || in.value.is_packed()) return;
+  if (in.value.nbytes() < kSmall) return;
+  const FlagScope unseen(kGrad | kSavedHooks | kListeners, false);
+  in.spilled = options_.spill->write(in.value.is_contiguous() ? in.value
+                                                              : engine_ops().clone(in.value));
+  in.value = in.value.shell();
 }
 
 // ---- the first run
 // ------------------------------------------------------------------------------
 
 uint64_t Block::pack(const Tensor& t, const char* by) {
+  if (options_.selection) count_on_tape(t);
   saved_.push_back({Fingerprint(t, by, options_.determinism == Determinism::values)});
   return saved_.size() - 1;
+}
+
+void Block::count_on_tape(const Tensor& t) {
+  const Storage* s = t.storage().get();
+  if (!s || s->serial <= newest_ || !on_tape_.insert(s->serial).second) return;
+  figures_->tape += t.is_meta() ? t.nbytes() : static_cast<int64_t>(s->bytes);
 }
 
 void Block::drop(uint64_t handle) noexcept {
@@ -81,6 +103,22 @@ void Block::before_write(const Tensor& t) { journal_.before_write(t); }
 
 void Block::before_draw(const std::shared_ptr<void>& owner, Generator& generator) {
   world_.before_draw(owner, generator);
+}
+
+void Block::begin(const OpRun& run) {
+  if (options_.selection) options_.selection->begin(run);
+}
+void Block::end(const OpRun&) {
+  if (options_.selection) options_.selection->end();
+}
+bool Block::recall(const OpRun&, std::vector<Tensor>&) {
+  if (options_.selection) options_.selection->before_kernel();
+  return false;
+}
+void Block::keep(const OpRun& run, std::span<const Tensor> outs, std::span<const Tensor> saved) {
+  if (!options_.selection) return;
+  options_.selection->after_kernel(run, outs, saved);
+  figures_->kept = figures_->inputs + options_.selection->kept_bytes();
 }
 
 // ---- the second run
@@ -112,7 +150,10 @@ void Block::run_again() {
     check_inputs(inputs);
     InWorld world(world_, {run}, options_.preserve_rng);
     run->enter(world);
+    const auto begin = std::chrono::steady_clock::now();
     call_again(*run, std::move(inputs));
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    figures_->second_run = took.count();
   }
   second_ = run;
   second_for_ = BackwardPass::number();
@@ -127,21 +168,24 @@ void Block::run_again() {
 std::vector<Tensor> Block::inputs_again(SecondRun& run) {
   std::vector<Tensor> inputs;
   for (const Input& in : inputs_) {
-    if (in.kept.is_packed()) {
-      inputs.push_back(bare(in.kept.unpack(in.value)));
-      run.owns(inputs.back());
-    } else {
-      inputs.push_back(bare(in.value));
-    }
+    inputs.push_back(input_again(in, run));
     if (in.requires_grad) set_history(inputs.back(), NodeRef(new Entrance), 0);
   }
   return inputs;
 }
 
+Tensor Block::input_again(const Input& in, SecondRun& run) const {
+  if (!in.kept.is_packed() && !in.spilled) return bare(in.value);
+  const Tensor t = in.spilled ? in.spilled->read() : bare(in.kept.unpack(in.value));
+  run.owns(t);
+  return t;
+}
+
 void Block::check_inputs(std::span<const Tensor> inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const SavedValue& kept = inputs_[i].kept;
-    if (kept.is_packed() || inputs[i].version() == kept.version()) continue;
+    if (kept.is_packed() || inputs_[i].spilled) continue;
+    if (inputs[i].version() == kept.version()) continue;
     throw changed_between_runs(inputs[i], fmt::format("input {} of the block", i + 1),
                   fmt::format("given to     checkpoint {}   (version {})", text_of(called_at_),
                               kept.version()))

@@ -12,11 +12,13 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "autograd/fingerprint.h"
 #include "autograd/journal.h"
 #include "autograd/saved_value.h"
+#include "autograd/selection.h"
 #include "autograd/world.h"
 #include "core/budget.h"
 #include "core/error.h"
@@ -35,6 +37,16 @@ struct BlockOptions {
   bool early_stop = true;  // the second run ends with the last value that is wanted
   /// Asks the function to return early; without it SecondRunDone is thrown in the op.
   std::function<void()> leave = {};
+  std::shared_ptr<Selection> selection = {};  // this block's own; null: no results are kept
+  std::shared_ptr<SpillFile> spill = {};      // where inputs go; null: they stay in memory
+};
+
+/// What a block came to, in bytes and seconds; counted where it has a selection.
+struct BlockFigures {
+  int64_t inputs = 0;
+  int64_t kept = 0;  // inputs and results of kernels, in memory or not
+  int64_t tape = 0;  // what the first run made and a tape without the block would hold
+  double second_run = 0;
 };
 
 /// Ends a second run whose values are complete.
@@ -51,6 +63,9 @@ class Block final : public SavedHook, public std::enable_shared_from_this<Block>
   /// through the hooks that are there now.
   Block(std::span<const Tensor> inputs, RunAgain again, BlockOptions options);
 
+  /// Outlives the block.
+  const std::shared_ptr<BlockFigures>& figures() const { return figures_; }
+
   uint64_t pack(const Tensor& t, const char* by) override;
   /// Throws E_CKPT_COUNT, E_CKPT_META, E_CKPT_VALUE, E_CKPT_MUTATED, E_INPLACE, and what the
   /// function throws.
@@ -59,6 +74,11 @@ class Block final : public SavedHook, public std::enable_shared_from_this<Block>
   void before_read(const Tensor& t, const char* by) override;
   void before_write(const Tensor& t) override;
   void before_draw(const std::shared_ptr<void>& owner, Generator& generator) override;
+  void begin(const OpRun& run) override;
+  void end(const OpRun& run) override;
+  bool recall(const OpRun& run, std::vector<Tensor>& made) override;
+  void keep(const OpRun& run, std::span<const Tensor> outs,
+            std::span<const Tensor> saved) override;
 
  private:
   friend class SecondRun;
@@ -76,11 +96,15 @@ class Block final : public SavedHook, public std::enable_shared_from_this<Block>
     Tensor value;  // a bare view; a shell where an outer hook has it
     SavedValue kept;
     bool requires_grad;
+    std::unique_ptr<SpillFile::Spilled> spilled = {};
   };
+  void spill(Input& input) const;
+  Tensor input_again(const Input& input, SecondRun& run) const;
 
   void run_again();
   std::vector<Tensor> inputs_again(SecondRun& run);
   void check_inputs(std::span<const Tensor> inputs) const;
+  void count_on_tape(const Tensor& t);
   void call_again(const SecondRun& run, std::vector<Tensor> inputs);
   size_t wanted() const;
   void check_read(const Tensor& t, const char* by) const;
@@ -96,6 +120,9 @@ class Block final : public SavedHook, public std::enable_shared_from_this<Block>
   std::vector<Saved> saved_;
   std::unordered_map<uint64_t, Read> reads_;  // of older memory, by its serial
   std::vector<Input> inputs_;
+
+  std::unordered_set<uint64_t> on_tape_;  // serials of memory that is younger than the block
+  const std::shared_ptr<BlockFigures> figures_ = std::make_shared<BlockFigures>();
 
   std::shared_ptr<SecondRun> second_;  // the latest
   uint64_t second_for_ = 0;            // the pass that it ran for

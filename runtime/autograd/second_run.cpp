@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "autograd/node.h"
+#include "autograd/pass.h"
 #include "core/fail.h"
 
 namespace rille::autograd {
@@ -39,7 +40,7 @@ uint64_t SecondRun::pack(const Tensor& t, const char* by) {
 
 void SecondRun::differs(Error e) {
   e.fact(fmt::format("block        {}", text_of(block_->called_at_)));
-  e.hint("the block must do the same each time it runs");
+  if (e.hint().empty()) e.hint("the block must do the same each time it runs");
   if (!difference_) difference_ = e;
   throw e;
 }
@@ -115,6 +116,18 @@ void SecondRun::drop(uint64_t handle) noexcept {
 void SecondRun::erase_if_unused(uint64_t handle) noexcept {
   const auto it = values_.find(handle);
   if (it != values_.end() && !it->second.for_block && !it->second.for_own_tape) values_.erase(it);
+}
+
+bool SecondRun::recall(const OpRun& run, std::vector<Tensor>& made) {
+  const size_t index = kernels_++;
+  Selection* selection = block_ ? block_->options_.selection.get() : nullptr;
+  if (!selection) return false;
+  const BackwardPass* pass = BackwardPass::current();
+  try {
+    return selection->recall(run, index, pass && !pass->keeps(), made);
+  } catch (Error& e) {
+    differs(std::move(e));
+  }
 }
 
 // ---- the world

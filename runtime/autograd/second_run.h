@@ -25,6 +25,8 @@ class SecondRun final : public SavedHook {
   void before_write(const Tensor& t) override;
   void before_draw(const std::shared_ptr<void>& owner, Generator& generator) override;
 
+  bool recall(const OpRun& run, std::vector<Tensor>& made) override;
+
   void enter(InWorld& world) { world_ = &world; }
   /// Memory that was made for this run: it may keep what it writes there.
   void owns(const Tensor& t) { own_.push_back(t.storage()); }
@@ -47,14 +49,14 @@ class SecondRun final : public SavedHook {
     bool starts_block = false;  // the input of an inner block
   };
   void compare(const Tensor& t, const char* by);
-  void differs(Error e);
+  [[noreturn]] void differs(Error e);
   void erase_if_unused(uint64_t handle) noexcept;
   void part_from(const StorageRef& storage);
 
   const Block* block_;  // null after the run
   const size_t wanted_;
   const bool stops_early_;
-  size_t count_ = 0;
+  size_t count_ = 0, kernels_ = 0;
   Journal strays_;  // what only this run writes to
   std::vector<StorageRef> own_;
   std::unordered_set<uint64_t> read_;  // serials of older memory

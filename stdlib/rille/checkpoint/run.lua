@@ -33,11 +33,15 @@ local function ended(scope) scope.hook:close() end
 
 local First = { __name = "Scope", __close = ended, __gc = ended }
 
--- f(...) as a block. `o` holds determinism, preserve_rng, early_stop.
+-- f(...) as a block. `o` holds determinism, preserve_rng, early_stop, and may hold policy, spill,
+-- spill_inputs, allow_mutation, and plans, which give each call its policy.
 function run.block(o, f, ...)
   local form, tensors = values.take_apart(table.pack(...))
-  local hook = native.block_begin(function(list) second(f, list, form) end, tensors,
-    o.determinism, o.preserve_rng, o.early_stop)
+  local hook = native.block_begin(function(list) second(f, list, form) end, tensors, {
+    determinism = o.determinism, preserve_rng = o.preserve_rng, early_stop = o.early_stop,
+    policy = o.plans and o.plans.policy(f, tensors) or o.policy,
+    spill = o.spill, spill_inputs = o.spill_inputs, allow_mutation = o.allow_mutation,
+  })
   if not hook then return f(...) end
   local _ <close> = setmetatable({ hook = hook }, First)
   return f(...)
