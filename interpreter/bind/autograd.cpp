@@ -49,7 +49,7 @@ void backward(Call& c) {
     const Tensor seed = c.is_tensor(2) ? c.tensor(2, "gradient") : Tensor();
     if (c.has(2) && !c.is_tensor(2) && options == 3) c.wrong(2, "gradient", "a tensor");
     const std::vector<Tensor> inputs = tensors_of(c.option(options, "inputs"), "inputs");
-    lua::collect_before_backward(c.interpreter());
+    lua::collect_boxes(c.interpreter());
     autograd::backward({&t, 1}, {&seed, 1}, options_at(c, options), inputs);
   });
 }
@@ -60,7 +60,7 @@ void grad(Call& c) {
     const std::vector<Tensor> outputs = c.tensors(1, "outputs"), inputs = c.tensors(2, "inputs");
     c.only(3, {"grad_outputs", "retain_graph", "create_graph", "allow_unused"});
     const std::vector<Tensor> seeds = tensors_of(c.option(3, "grad_outputs"), "grad_outputs");
-    lua::collect_before_backward(c.interpreter());
+    lua::collect_boxes(c.interpreter());
     for (const Tensor& g : autograd::grad(outputs, inputs, seeds, options_at(c, 3))) c.give(g);
   });
 }
@@ -71,7 +71,7 @@ void backward_all(Call& c) {
     const std::vector<Tensor> outputs = c.tensors(1, "outputs");
     const std::vector<Tensor> seeds =
         c.has(2) ? c.tensors(2, "grad_outputs") : std::vector<Tensor>();
-    lua::collect_before_backward(c.interpreter());
+    lua::collect_boxes(c.interpreter());
     autograd::backward(outputs, seeds, options_at(c, 3));
   });
 }

@@ -55,6 +55,7 @@ class Again {
     std::vector<Tensor> outs;
     for (const Value& v : (*function_)({list}))
       if (const Tensor* t = v.get<Tensor>()) outs.push_back(*t);
+    lua::collect_boxes(in);
     return outs;
   }
 
@@ -119,6 +120,9 @@ void reentrant(Call& c) {
   });
 }
 
+// native.block_ended(): what the function made and did not give is garbage.
+void ended(Call& c) { lua::collect_boxes(c.interpreter()); }
+
 // native.second_run_begins(): called by its coroutine. native.second_run_ended() -> whether it was
 // told that it may end early.
 void second_run_begins(Call& c) { lua::begin_second_run(c.interpreter()); }
@@ -131,6 +135,7 @@ void second_run_ended(Call& c) {
 
 void bind_blocks(Interpreter& in) {
   static constexpr NativeEntry natives[] = {{"block_begin", begin},
+                                            {"block_ended", ended},
                                             {"block_reentrant", reentrant},
                                             {"second_run_begins", second_run_begins},
                                             {"second_run_ended", second_run_ended}};

@@ -154,7 +154,7 @@ void step_collector(lua_State* L, Interpreter& in) {
   if (has_grown(L, in)) now.full();
 }
 
-void collect_before_backward(Interpreter& in) {
+void collect_boxes(Interpreter& in) {
   const int64_t made = in.context.allocated_since_collect;
   if (in.pace.busy || made < kSmallGraph) return;
   const KeptModes kept(in);

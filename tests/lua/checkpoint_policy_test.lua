@@ -35,7 +35,7 @@ t.test("no policy changes a gradient", function()
     { policy = "every_n", n = 2 }, { policy = { "linear", "scaled_dot_product_attention" } },
     { policy = { save = { "linear" } } }, { policy = { recompute = { "gelu", "relu", "add" } } },
     { policy = { offload = { "linear" }, save = { "add" } }, offload = "disk" },
-    { offload = "disk" }, { policy = "budget", budget = 0.5 }, { policy = "budget", budget = 0 + 1e6 // 1 | 0 },
+    { offload = "disk" }, { policy = "budget", budget = 0.5 }, { policy = "budget", budget = 1 << 20 },
     { policy = function() return "must_save" end },
     { policy = function(k) return k.bytes > 2000 and "prefer_save" or "prefer_recompute" end },
     { policy = function() return "must_offload" end, offload = "disk" },
@@ -152,11 +152,6 @@ t.test("a budget is met, and says what it chose", function()
     end
     t.eq(saved + x:nbytes(), r.kept)
   end
-end)
-
-t.test("the knapsack finds the best set", function()
-  local pick = require "rille.checkpoint.budget" and nil
-  t.eq(pick, nil)
 end)
 
 t.test("wrong policies", function()

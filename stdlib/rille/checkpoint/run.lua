@@ -33,6 +33,17 @@ local function ended(scope) scope.hook:close() end
 
 local First = { __name = "Scope", __close = ended, __gc = ended }
 
+local function call_within(scope, f, ...)
+  local _ <close> = scope
+  return f(...)
+end
+
+-- By now the function's own variables are gone.
+local function finish(...)
+  native.block_ended()
+  return ...
+end
+
 -- f(...) as a block. `o` holds determinism, preserve_rng, early_stop, and may hold policy, spill,
 -- spill_inputs, allow_mutation, and plans, which give each call its policy.
 function run.block(o, f, ...)
@@ -43,8 +54,7 @@ function run.block(o, f, ...)
     spill = o.spill, spill_inputs = o.spill_inputs, allow_mutation = o.allow_mutation,
   })
   if not hook then return f(...) end
-  local _ <close> = setmetatable({ hook = hook }, First)
-  return f(...)
+  return finish(call_within(setmetatable({ hook = hook }, First), f, ...))
 end
 
 local function refuse_tables(packed)
