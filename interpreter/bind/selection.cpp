@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "autograd/policies.h"
 #include "core/fail.h"
 #include "ops/op_info.h"
 
@@ -17,67 +18,13 @@ using lua::CallbackRef;
 // ---- the policies
 // -------------------------------------------------------------------------------
 
-using Names = std::vector<std::string>;
-
-bool names_one_of(const Names& names, const KernelRun& k) {
-  const auto named = [&](const char* op) {
-    return std::find(names.begin(), names.end(), op) != names.end();
-  };
-  return named(k.op) || std::any_of(k.within.begin(), k.within.end(), named);
-}
-
-// Products whose sums have so few terms are as cheap as an op on each element.
-constexpr double kFewTerms = 64;
-
-bool is_product(const KernelRun& k) {
-  const double results = k.result ? static_cast<double>(k.result->numel()) : 0;
-  return k.flops > 2 * kFewTerms * results;
-}
-
-bool draws(const KernelRun& k) {
-  const OpInfo* op = find_op(k.op);
-  return op && op->draws;
-}
-
-Keep saved_if(bool saves) { return saves ? Keep::save : Keep::recompute; }
-
-// Products, convolutions, attention and what draws random numbers.
-Policy cheap() {
-  return [](const KernelRun& k) { return saved_if(is_product(k) || draws(k)); };
-}
-Policy alternate_mm() {
-  return [odd = false](const KernelRun& k) mutable {
-    if (!is_product(k)) return Keep::recompute;
-    odd = !odd;
-    return saved_if(odd);
-  };
-}
-
-class NamedPolicy final : public SelectionPolicy {
+class PlainPolicy final : public SelectionPolicy {
  public:
-  NamedPolicy(Names save, Names recompute, Names offload)
-      : save_(std::move(save)), recompute_(std::move(recompute)), offload_(std::move(offload)) {}
-  // What is to be recomputed alone is named: all else is saved.
-  Policy make() override {
-    return [this_ = *this](const KernelRun& k) {
-      if (names_one_of(this_.offload_, k)) return Keep::offload;
-      if (names_one_of(this_.save_, k)) return Keep::save;
-      if (this_.recompute_.empty() || names_one_of(this_.recompute_, k)) return Keep::recompute;
-      return Keep::save;
-    };
-  }
+  explicit PlainPolicy(std::function<Policy()> maker) : maker_(std::move(maker)) {}
+  Policy make() override { return maker_(); }
 
  private:
-  Names save_, recompute_, offload_;
-};
-
-class PresetPolicy final : public SelectionPolicy {
- public:
-  explicit PresetPolicy(Policy (*preset)()) : preset_(preset) {}
-  Policy make() override { return preset_(); }
-
- private:
-  Policy (*preset_)();
+  std::function<Policy()> maker_;
 };
 
 // policy({ op, within, bytes, flops, seconds, output, index, line }, op) -> word
@@ -131,7 +78,7 @@ class PlannedPolicy final : public SelectionPolicy {
     return [saved = saved_, notes = notes_](const KernelRun& k) {
       const Site at = Context::current().site();
       notes->push_back({k.op, at, k.flops, k.seconds, k.bytes});
-      return saved_if(k.index < saved.size() && saved[k.index]);
+      return k.index < saved.size() && saved[k.index] ? Keep::save : Keep::recompute;
     };
   }
   Table notes() const {
@@ -163,8 +110,8 @@ class PlannedPolicy final : public SelectionPolicy {
 // ------------------------------------------------------------------------------------
 
 // An op that scripts or the library know.
-Names op_names(Call& c, int i, std::string_view key) {
-  Names names;
+std::vector<std::string> op_names(Call& c, int i, std::string_view key) {
+  std::vector<std::string> names;
   const Value v = c.option(i, key);
   if (v.is_nil()) return names;
   if (!v.table()) throw type_error("'{}' must be a list of ops", key).op("checkpointer");
@@ -190,13 +137,16 @@ void selection(Call& c) {
   using Made = lua::ObjectRef;
   if (c.is_function(1))
     return c.give(Made(std::make_shared<ScriptPolicy>(c.function(1, "policy"))));
-  if (c.is_table(1))
-    return c.give(Made(std::make_shared<NamedPolicy>(
-        op_names(c, 1, "save"), op_names(c, 1, "recompute"), op_names(c, 1, "offload"))));
+  if (c.is_table(1)) {
+    const autograd::NamedOps ops{op_names(c, 1, "save"), op_names(c, 1, "recompute"),
+                                 op_names(c, 1, "offload")};
+    return c.give(Made(std::make_shared<PlainPolicy>([ops] { return named_policy(ops); })));
+  }
   const std::string word = c.string(1, "policy");
   if (word == "plan")
     return c.give(Made(std::make_shared<PlannedPolicy>(booleans(c.value(2)))));
-  c.give(Made(std::make_shared<PresetPolicy>(word == "cheap" ? cheap : alternate_mm)));
+  c.give(Made(std::make_shared<PlainPolicy>(word == "cheap" ? autograd::cheap_policy
+                                                            : autograd::alternate_products_policy)));
 }
 
 // planned:kernels() -> what each kernel of the block's first run took

@@ -7,7 +7,6 @@
 // values in the same order, and the tape of the first run takes them. The tape itself stays: the
 // order in which gradients are added is that of a run without blocks.
 #pragma once
-#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -49,9 +48,10 @@ struct BlockFigures {
   double second_run = 0;
 };
 
-/// Ends a second run whose values are complete.
-struct SecondRunDone : std::exception {
-  const char* what() const noexcept override { return "the second run of a block is complete"; }
+/// E_CKPT_DONE: ends a second run whose values are complete. The function lets it pass.
+struct SecondRunDone : Error {
+  SecondRunDone()
+      : Error(Kind::interrupt, "E_CKPT_DONE", "the second run of the block is complete") {}
 };
 
 /// Runs the block's function once more.

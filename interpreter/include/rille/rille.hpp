@@ -1,6 +1,7 @@
 // The whole C++ interface of librille: find_package(rille), link rille::rille, include this.
 #pragma once
 #include "rille/autocast.hpp"
+#include "rille/checkpoint.hpp"
 #include "rille/data.hpp"
 #include "rille/files.hpp"
 #include "rille/grad.hpp"

@@ -583,6 +583,7 @@ RILLE_API rille_status rille_call_results(rille_interpreter* interpreter, const 
 
 /* Parts of this interface that stand in headers of their own. */
 #include "rille/rille_c_autocast.h"
+#include "rille/rille_c_checkpoint.h"
 #include "rille/rille_c_data.h"
 #include "rille/rille_c_grad_scaler.h"
 #include "rille/rille_c_schedules.h"
