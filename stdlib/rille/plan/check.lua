@@ -28,7 +28,7 @@ local function tell(problems)
 end
 
 local function without_run(why)
-  print(("%s: syntax and names are fine; %s, so options, shapes and dtypes were not checked"):format(
+  print(("%s: ok: syntax and names; %s,\nso options, shapes and dtypes were not checked"):format(
     native.shown(file), why))
 end
 
@@ -53,13 +53,6 @@ function command.without_recipe()
   without_run "it gave no recipe"
 end
 
--- What a run of values would have gone on with: no mistake of the script's.
-local function asks_for_values(err)
-  if type(err) ~= "table" then return false end
-  return err.code == "E_NO_KERNEL"
-    or err.code == "E_DEVICE_MISMATCH" and tostring(err.message):find("meta", 1, true) ~= nil
-end
-
 local function rehearse(recipe, values)
   local run, err = meta_run.set_up(recipe, values, {})
   if not run then error(err, 0) end
@@ -82,16 +75,16 @@ function command.carry_out(recipe, words, script)
   if not fine and type(err) == "string" then
     io.stderr:write(native.reported(err), "\n")
     return 1
-  elseif not fine and not asks_for_values(err) then
+  elseif not fine and not rehearsal.is_refused(err) then
     error(err, 0)
   end
   if script and source and tell(names.unknown_globals(source)) then return 1 end
   local shown = native.shown(script or recipe.name)
   if fine then
-    print(("%s: ok: names, setup, a step%s"):format(shown,
-      recipe.evaluate and " and an evaluation" or ""))
+    print(("%s: ok: syntax, names, setup, a step%s"):format(shown,
+      recipe.evaluate and ", an evaluation" or ""))
   else
-    print(("%s: ok as far as it goes without values; what follows was not checked:\n%s"):format(
+    print(("%s: ok: syntax, names; the rest only up to a line that can't run on meta:\n%s"):format(
       shown, native.reported(tostring(err))))
   end
   return 0

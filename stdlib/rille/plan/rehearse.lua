@@ -67,6 +67,8 @@ end
 local function count(recipe, values, choice)
   collect()
   local before = rille.memory.allocated()
+  local _ <close> = rehearsal.hints("nothing is computed in a plan, so 'loss' must not read values",
+    "make it in setup and keep it in a field of self, whose tensors go to meta")
   local run, err = meta_run.set_up(recipe, values, choice)
   if not run then return nil, err end
   local parameters, seen, numbers = meta_run.parameters(run), {}, 0

@@ -107,15 +107,16 @@ end
 
 function show.json(plan)
   for _, row in ipairs(plan.rows) do
+    local fits, best
+    if plan.memory then fits, best = row.peak <= plan.memory, row == plan.best end
     print(native.json_encode {
       recipe = plan.recipe, script = plan.script, nproc = plan.nproc, precision = row.amp,
       blocks = row.blocks or "off", default = row.default, parameters = row.numbers,
       parameter_bytes = row.parameters, gradient_bytes = row.gradients,
       optimizer_bytes = row.optimizer, bucket_bytes = row.buckets, buffer_bytes = row.buffers,
       data_bytes = row.data, activation_bytes = row.activations, peak_bytes = row.peak,
-      flops = row.flops, extra_flops = row.extra, memory_bytes = plan.memory,
-      fits = plan.memory and row.peak <= plan.memory or nil,
-      best = plan.memory and row == plan.best or nil,
+      flops = row.flops, extra_flops = row.extra, memory_bytes = plan.memory, fits = fits,
+      best = best,
     })
   end
 end
