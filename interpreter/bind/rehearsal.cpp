@@ -49,8 +49,10 @@ void memory_room(Call& c) {
 }  // namespace
 
 void bind_rehearsal(Interpreter& in) {
-  static constexpr NativeEntry natives[] = {
-      {"rehearse", rehearse}, {"rehearsed", rehearsed}, {"rehearse_from_here", rehearse_from_here}, {"memory_room", memory_room}};
+  static constexpr NativeEntry natives[] = {{"rehearse", rehearse},
+                                            {"rehearsed", rehearsed},
+                                            {"rehearse_from_here", rehearse_from_here},
+                                            {"memory_room", memory_room}};
   lua::define_functions(in, "rille.native", natives);
 }
 

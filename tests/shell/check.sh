@@ -19,7 +19,9 @@ says 2 'width: must be an integer' check tiny.lua --width x
 # ---- every recipe that comes with Rille, each in less than a second
 for script in "$SOURCE"/scripts/*.lua; do
   began=$(date +%s%N)
-  says 0 'ok: syntax' check "$script" $(case $script in *char_gpt*) echo --text "$SOURCE/README.md" ;; esac)
+  set --
+  case $script in *char_gpt*) set -- --text "$SOURCE/README.md" ;; esac
+  says 0 'ok: syntax' check "$script" "$@"
   took=$((($(date +%s%N) - began) / 1000000))
   echo "$(basename "$script"): $took ms"
   [ $took -lt 1000 ] || [ -n "${ASAN_OPTIONS:-}" ] || fail "$script took $took ms"
@@ -82,7 +84,8 @@ says 1 'changed.lua:9: no luck' with 'self.model = ' 'error "no luck" self.model
 says 1 "no argument 'widht' is declared (did you mean 'width'?)" with 'nn.Linear(args.width' \
   'nn.Linear(args.widht'
 says 1 'inner sizes differ: 3 and 4' with 'batches = function(_, args)' \
-  'evaluate = { batches = 1 }, batches = function(_, args, split) if split == "val" then return { { x = rille.ones(2, 3) } } end'
+  'evaluate = { batches = 1 }, batches = function(_, args, split) \
+    if split == "val" then return { { x = rille.ones(2, 3) } } end'
 
 # ---- what meta can't tell is no mistake
 says 0 "can't run on meta" with 'return self.model(batch.x)' \

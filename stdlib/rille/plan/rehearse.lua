@@ -5,7 +5,7 @@ local meta_run = require "rille.plan.meta_run"
 local objects = require "rille.recipe.objects"
 local rehearsal = require "rille.rehearsal"
 
-local steps = 4                                          -- garbage of one may lie in the next
+local steps = 6                                          -- garbage of one may lie in the next
 
 -- Bytes of tensors, each once.
 local function bytes_of(list, seen)

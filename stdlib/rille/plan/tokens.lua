@@ -24,23 +24,34 @@ local function comment_end(source, i)
   return long_end(source, i + 2) or (source:find("\n", i, true) or #source + 1) - 1
 end
 
+-- Where a number that begins at `i` ends; nil where none begins there.
+local function number_end(source, i)
+  local hexadecimal = source:match("^0[xX][%x.]*[pP]?[+-]?%x*()", i)
+  if hexadecimal then return hexadecimal - 1 end
+  local behind = source:match("^%.?%d[%w.]*()", i)
+  if not behind then return nil end
+  return (source:match("^[eE][+-]%d+()", behind - 1) or behind) - 1
+end
+
+local long_signs = { "...", "..", "::", "==", "~=", "<=", ">=", "//", "<<", ">>" }
+
+local function sign_end(source, i)
+  for _, sign in ipairs(long_signs) do
+    if source:sub(i, i + #sign - 1) == sign then return i + #sign - 1 end
+  end
+  return i
+end
+
 -- The kind of what begins at `i`, and where it ends.
 local function next_token(source, i)
-  local from, to = source:find("^[%a_][%w_]*", i)
-  if from then return keywords[source:sub(from, to)] and "keyword" or "name", to end
-  _, to = source:find("^0[xX][%x.]*[pP]?[+-]?%x*", i)
-  if not to then _, to = source:find("^%.?%d[%w.]*", i) end
-  if to then
-    local exponent = source:match("^[eE][+-]%d+()", to)
-    return "number", exponent and exponent - 1 or to
-  end
+  local word = source:match("^[%a_][%w_]*", i)
+  if word then return keywords[word] and "keyword" or "name", i + #word - 1 end
+  local to = number_end(source, i)
+  if to then return "number", to end
   if source:find("^[\"']", i) then return "string", quoted_end(source, i) end
   to = long_end(source, i)
   if to then return "string", to end
-  for _, sign in ipairs { "...", "..", "::", "==", "~=", "<=", ">=", "//", "<<", ">>" } do
-    if source:sub(i, i + #sign - 1) == sign then return "sign", i + #sign - 1 end
-  end
-  return "sign", i
+  return "sign", sign_end(source, i)
 end
 
 return function(source)

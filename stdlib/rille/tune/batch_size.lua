@@ -10,10 +10,11 @@ local rehearsal = require "rille.rehearsal"
 local sizes = require "rille.sizes"
 
 local op = "tune.batch_size"
+local steps = 4                                          -- rehearsed of each batch
 
 local known = {
   { "step", type = "fun(batch: integer): any", required = true,
-    doc = "a training step with a batch of so many: makes it, forward, backward, optimizer:step()" },
+    doc = "a training step with so many samples: makes a batch, forward, backward, step" },
   { "model", type = "rille.nn.Module|table", doc = "the module that step trains, or several" },
   { "optimizer", type = "rille.optim.Optimizer|table", doc = "its optimizer, or several" },
   { "tensors", type = "table", doc = "other tensors that step reads, in a table" },
@@ -53,11 +54,11 @@ local function bounds_of(o)
   return least, most
 end
 
--- The peak of a step in bytes, with what else is in memory. Garbage of one may lie in the next.
+-- The peak of steps in bytes, with what else is in memory. Garbage of one may lie in the next.
 local function peak_of(o, batch, others)
   collectgarbage()
   rehearsal.from_here()
-  for _ = 1, 2 do rehearsal.on_meta(o.step, batch) end
+  for _ = 1, steps do rehearsal.on_meta(o.step, batch) end
   local _, peak = rehearsal.figures()
   return peak + others
 end
