@@ -38,12 +38,13 @@ void rehearse_from_here(Call&) {
   r->flops = 0;
 }
 
-// native.memory_room() -> the most bytes that tensors may take here: the run's own limit, that of
-// rille.memory.limit, or the memory of this machine or control group
+// native.memory_room() -> the most bytes that tensors may take here, whether that is a limit: the
+// run's own or that of rille.memory.limit, else the memory of this machine or control group
 void memory_room(Call& c) {
   const auto& mine = c.interpreter().budget;
   const int64_t own = mine ? mine->tensor_room() : 0;
   c.give(own > 0 ? std::min(own, memory::budget()) : memory::budget());
+  c.give(own > 0 || memory::limit() > 0);
 }
 
 }  // namespace

@@ -5,18 +5,14 @@ local rille = require "rille"
 local native = require "rille.native"
 local fail = require "rille.fail"
 
-local rehearsal = { on = false }
+local rehearsal = {}
 
-local ending = { __close = function()
-  rehearsal.on = false
-  native.rehearse(false)
-end }
+local ending = { __close = function() native.rehearse(false) end }
 
 -- f(...), counted from nothing. There is one at a time.
 function rehearsal.within(f, ...)
-  if rehearsal.on then fail.state("rehearsal", "one is under way already") end
+  if native.rehearsed() then fail.state("rehearsal", "one is under way already") end
   native.rehearse(true)
-  rehearsal.on = true
   local _ <close> = setmetatable({}, ending)
   return f(...)
 end

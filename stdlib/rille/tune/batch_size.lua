@@ -31,9 +31,8 @@ local known = {
 -- In bytes, and what it is called in an error.
 local function room_of(o)
   if o.memory == nil then
-    local limit = rille.memory.limit()
-    local room = native.memory_room()
-    return limit and math.min(limit, room) or room // 10 * 9
+    local room, is_limit = native.memory_room()
+    return is_limit and room or room // 10 * 9
   end
   local bytes = sizes.read(o.memory)
   if not bytes then
