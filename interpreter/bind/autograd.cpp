@@ -5,6 +5,7 @@
 #include "autograd/scaled.h"
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
+#include "interpreter/bind/hook_scope.h"
 #include "interpreter/bind/named.h"
 #include "ops/autocast.h"
 #include "ops/call.h"
@@ -48,7 +49,7 @@ void backward(Call& c) {
     const Tensor seed = c.is_tensor(2) ? c.tensor(2, "gradient") : Tensor();
     if (c.has(2) && !c.is_tensor(2) && options == 3) c.wrong(2, "gradient", "a tensor");
     const std::vector<Tensor> inputs = tensors_of(c.option(options, "inputs"), "inputs");
-    lua::collect_before_backward(c.interpreter());
+    lua::collect_boxes(c.interpreter());
     autograd::backward({&t, 1}, {&seed, 1}, options_at(c, options), inputs);
   });
 }
@@ -59,7 +60,7 @@ void grad(Call& c) {
     const std::vector<Tensor> outputs = c.tensors(1, "outputs"), inputs = c.tensors(2, "inputs");
     c.only(3, {"grad_outputs", "retain_graph", "create_graph", "allow_unused"});
     const std::vector<Tensor> seeds = tensors_of(c.option(3, "grad_outputs"), "grad_outputs");
-    lua::collect_before_backward(c.interpreter());
+    lua::collect_boxes(c.interpreter());
     for (const Tensor& g : autograd::grad(outputs, inputs, seeds, options_at(c, 3))) c.give(g);
   });
 }
@@ -70,7 +71,7 @@ void backward_all(Call& c) {
     const std::vector<Tensor> outputs = c.tensors(1, "outputs");
     const std::vector<Tensor> seeds =
         c.has(2) ? c.tensors(2, "grad_outputs") : std::vector<Tensor>();
-    lua::collect_before_backward(c.interpreter());
+    lua::collect_boxes(c.interpreter());
     autograd::backward(outputs, seeds, options_at(c, 3));
   });
 }
@@ -158,8 +159,9 @@ void is_grad_enabled(Call& c) { c.give(c.context().grad()); }
 // ---- rille.Function
 // --------------------------------------------------------------------------------
 
-// The node of one call of a script's own function: backward is a Lua function of the gradients and,
-// while it is itself recorded, of those results that the script saved.
+// The node of one call of a script's own function: backward is a Lua function of the gradients, of
+// what the script saved, where saved-tensor hooks have it, and, while it is itself recorded, of those
+// results that the script saved.
 class ScriptNode final : public autograd::Node {
  public:
   ScriptNode(CallbackRef backward, std::span<const Tensor> inputs, std::span<const Tensor> results,
@@ -178,7 +180,9 @@ class ScriptNode final : public autograd::Node {
       inputs_.push_back(t.shell());
     }
     site = Context::current().site();
+    if (Context::current().flags & kSavedHooks) pack(saved, results);
   }
+  bool is_packed() const { return !saved_.empty(); }
   std::string_view name() const override { return "function"; }
   void backward(autograd::Gradients& dys, autograd::Gradients& dxs) override {
     std::vector<Value> arguments;
@@ -186,8 +190,9 @@ class ScriptNode final : public autograd::Node {
       if (!dys[i]) dys[i] = autograd::engine_ops().zeros_like(shells_[i]);
       arguments.emplace_back(dys[i]);
     }
+    for (const Saved& s : saved_) arguments.emplace_back(unpacked(s));
     for (size_t i = 0; i < kept_.size() && Context::current().grad(); ++i)
-      arguments.push_back(kept_[i] ? Value(with_history(i)) : Value());
+      arguments.push_back(kept_[i] ? Value(of_this_node(kept_[i].alias(), i)) : Value());
     const std::vector<Value> out = (*backward_)(std::move(arguments));
     bool fits = out.size() >= next.size();
     for (size_t i = next.size(); i < out.size(); ++i) fits &= out[i].is_nil();
@@ -211,9 +216,33 @@ class ScriptNode final : public autograd::Node {
   }
 
  private:
+  struct Saved {
+    Tensor value;
+    autograd::SavedValue kept;
+    autograd::Edge from;           // empty for results
+    std::optional<size_t> result;  // which one it is
+  };
+  void pack(std::span<const Tensor> saved, std::span<const Tensor> results) {
+    for (const Tensor& t : saved) {
+      const auto it =
+          std::find_if(results.begin(), results.end(), [&](const Tensor& y) { return t.is(y); });
+      Saved& s = saved_.emplace_back(Saved{autograd::bare(t), {}, {}, {}});
+      if (it == results.end())
+        s.from = autograd::edge_of(t);
+      else if (t.is_float())
+        s.result = static_cast<size_t>(it - results.begin());
+      s.kept.pack(s.value, "Function");
+    }
+    kept_.assign(results.size(), Tensor());
+  }
+  Tensor unpacked(const Saved& s) {
+    const Tensor t = s.kept.unpack(s.value);
+    if (!s.result || !Context::current().grad()) return autograd::with_history(t, s.from);
+    return of_this_node(autograd::bare(t), *s.result);
+  }
+
   // With this node as its history a saved result takes part in second derivatives.
-  Tensor with_history(size_t i) {
-    const Tensor y = kept_[i].alias();
+  Tensor of_this_node(Tensor y, size_t i) {
     refs.fetch_add(1, std::memory_order_relaxed);
     autograd::set_history(y, autograd::NodeRef(this), static_cast<uint32_t>(i));
     return y;
@@ -221,6 +250,7 @@ class ScriptNode final : public autograd::Node {
 
   CallbackRef backward_;
   std::vector<Tensor> inputs_, shells_, kept_;
+  std::vector<Saved> saved_;  // only where hooks have them
 };
 
 void refuse_inference(std::span<const Tensor> list, std::string_view what) {
@@ -231,21 +261,24 @@ void refuse_inference(std::span<const Tensor> list, std::string_view what) {
           .op("Function");
 }
 
-// native.record(backward, inputs, outputs, saved): puts a script's function on the tape; gives the
-// outputs as they are to be used.
+// native.record(backward, inputs, outputs, saved): puts a script's function on the tape. Gives
+// whether backward will be given what was saved, and the outputs as they are to be used.
 void record(Call& c) {
   const CallbackRef backward = c.function(1, "backward");
   const std::vector<Tensor> inputs = c.tensors(2, "inputs"), outputs = c.tensors(3, "outputs");
   bool needs = false;
   for (const Tensor& t : inputs) needs |= autograd::requires_grad(t);
   if (!needs || !c.context().grad()) {
+    c.give(false);
     for (const Tensor& t : outputs) c.give(t);
     return;
   }
   const std::vector<Tensor> saved = c.tensors(4, "saved");
   refuse_inference(saved, "be saved for a gradient");
   refuse_inference(outputs, "be the result of a recorded function");
-  const autograd::NodeRef node(new ScriptNode(backward, inputs, outputs, saved));
+  auto* made = new ScriptNode(backward, inputs, outputs, saved);
+  const autograd::NodeRef node(made);
+  c.give(made->is_packed());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Tensor y = outputs[i].alias();
     if (y.is_float()) autograd::set_history(y, node, static_cast<uint32_t>(i));
@@ -256,19 +289,19 @@ void record(Call& c) {
 // ---- saved tensors
 // ---------------------------------------------------------------------------------
 
-// native.saved_tensors(pack, unpack) and native.saved_tensors(): scopes of rille.saved_tensors.
+// native.saved_tensors(pack, unpack) -> the scope of rille.saved_tensors
 class ScriptHook final : public SavedHook {
  public:
   ScriptHook(CallbackRef pack, CallbackRef unpack)
       : pack_(std::move(pack)), unpack_(std::move(unpack)) {}
-  uint64_t pack(const Tensor& t) override {
+  uint64_t pack(const Tensor& t, const char* by) override {
     const NoGrad quiet;
     std::vector<Value> out = (*pack_)({autograd::detach(t)});
     Kept kept{out.empty() ? Value() : std::move(out[0])};
     if (const auto* text = kept.value.get<std::string>())
       kept.charge.more(static_cast<int64_t>(text->size()));
     if (Context::current().flags & kSavedHooks)
-      each_tensor(kept.value, [&](Tensor& held) { kept.outer.emplace_back().pack(held); });
+      each_tensor(kept.value, [&](Tensor& held) { kept.outer.emplace_back().pack(held, by); });
     kept_.emplace(++last_, std::move(kept));
     return last_;
   }
@@ -322,15 +355,8 @@ class ScriptHook final : public SavedHook {
 };
 
 void saved_tensors(Call& c) {
-  Context& x = c.context();
-  if (c.has(1)) {
-    x.saved_hooks.push_back(
-        std::make_shared<ScriptHook>(c.function(1, "pack"), c.function(2, "unpack")));
-    x.flags |= kSavedHooks;
-    return;
-  }
-  if (!x.saved_hooks.empty()) x.saved_hooks.pop_back();
-  if (x.saved_hooks.empty()) x.flags &= ~kSavedHooks;
+  c.give(hook_scope(c, std::make_shared<ScriptHook>(c.function(1, "pack"),
+                                                    c.function(2, "unpack"))));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "interpreter/bind/bind.h"
 
 #include "core/fail.h"
+#include "interpreter/bind/hook_scope.h"
 
 namespace rille::bind {
 
@@ -11,10 +12,12 @@ void bind_all(Interpreter& in) {
   bind_create(in);
   bind_autocast(in);
   bind_autograd(in);
+  bind_blocks(in);
   bind_checkpoints(in);
   bind_engine(in);
   bind_files(in);
   bind_float_stats(in);
+  bind_hook_scopes(in);
   bind_info(in);
   bind_inspect(in);
   bind_memory(in);
@@ -26,6 +29,7 @@ void bind_all(Interpreter& in) {
   bind_scalers(in);
   bind_schema(in);
   bind_scopes(in);
+  bind_selection(in);
   bind_system(in);
   bind_tables(in);
   bind_workers(in);

@@ -109,7 +109,7 @@ Draw draw_option(const Call& c, int i) {
   const auto source = object ? std::dynamic_pointer_cast<lua::GeneratorObject>(*object) : nullptr;
   if (!source)
     throw type_error("'generator' must be a generator").hint("rille.generator(seed) makes one");
-  return source->generator.draw();
+  return lua::draw_next(source);
 }
 
 void read_options(const Call& c, int i, Target& to) {

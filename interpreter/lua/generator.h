@@ -15,6 +15,8 @@ class GeneratorObject : public Object {
   Generator generator;
 };
 
+/// The next numbers of a generator, of which saved-tensor hooks are told.
+Draw draw_next(const std::shared_ptr<GeneratorObject>& from);
 /// The next numbers of the generator at a stack index. Throws E_TYPE for anything else.
 Draw draw_from(lua_State* L, const Interpreter& in, int i);
 

@@ -115,6 +115,9 @@ struct Interpreter {
 
   lua_State* modes_of = nullptr;  // whose modes context.flags holds
 
+  lua_State* second_run = nullptr;  // the coroutine of a block's second run (lua/second_run.h)
+  lua_State* leaving = nullptr;     // that coroutine, once it has done what was wanted of it
+
   Pace pace;
   Policy policy;                            // set before open_state
   std::atomic<bool> stop_requested{false};  // by request_stop, and by signals
@@ -136,7 +139,7 @@ inline void pace_collector(lua_State* L, Interpreter& in) {
     free_buried(in);
   if (++in.pace.calls >= Pace::kCalls || in.context.allocated_since_collect >= in.pace.quantum)
       [[unlikely]]
-    step_collector(L, in);
+    at_the_door(L, in);
 }
 
 /// The interpreter of a state.

@@ -8,6 +8,7 @@
 #include "core/allocator.h"
 #include "core/rehearsal.h"
 #include "interpreter/lua/interpreter.h"
+#include "interpreter/lua/second_run.h"
 
 namespace rille::lua {
 namespace {
@@ -66,16 +67,18 @@ void collect_whole(lua_State* L, const Interpreter& in) {
   }
 }
 
+void count_anew(Interpreter& in) { in.pace.calls = in.leaving ? Pace::kCalls : 0; }
+
 class Collecting {
  public:
   Collecting(lua_State* L, Interpreter& in) : L_(L), in_(in), pace_(in.pace) {
     pace_.busy = true;
-    pace_.calls = 0;
     pace_.since_full += std::exchange(in.context.allocated_since_collect, 0);
   }
   ~Collecting() {
     pace_.quantum = std::max(least_quantum(in_), live(in_) / 16);
     pace_.busy = false;
+    count_anew(in_);
   }
   Collecting(const Collecting&) = delete;
   Collecting& operator=(const Collecting&) = delete;
@@ -131,11 +134,19 @@ void free_buried(Interpreter& in) {
   if (in.budget) in.budget->give(boxes * Owned::kBytes);
 }
 
+void call_at_the_door(Interpreter& in) { in.pace.calls = Pace::kCalls; }
+
+void at_the_door(lua_State* L, Interpreter& in) {
+  if (in.leaving) [[unlikely]]
+    leave_second_run(L, in);
+  step_collector(L, in);
+}
+
 void step_collector(lua_State* L, Interpreter& in) {
   if (in.stress.collect) return collect(L, in);
   if (in.pace.busy) return;
   if (in.pace.incremental && in.context.allocated_since_collect < in.pace.quantum) {
-    in.pace.calls = 0;  // for boxes alone Lua's own steps are enough
+    count_anew(in);  // for boxes alone Lua's own steps are enough
     return;
   }
   Collecting now(L, in);
@@ -143,7 +154,7 @@ void step_collector(lua_State* L, Interpreter& in) {
   if (has_grown(L, in)) now.full();
 }
 
-void collect_before_backward(Interpreter& in) {
+void collect_boxes(Interpreter& in) {
   const int64_t made = in.context.allocated_since_collect;
   if (in.pace.busy || made < kSmallGraph) return;
   const KeptModes kept(in);

@@ -37,11 +37,17 @@ void follow_heap(lua_State* L, Interpreter& in);
 /// Between runs: back to young collections, where the heap has become small.
 void leave_steps(Interpreter& in);
 
+/// What is seldom done before a call: a step of the collector, and the end of a block's second run.
+/// Raises, or yields.
+void at_the_door(lua_State* L, Interpreter& in);
+/// The next call comes by `at_the_door`.
+void call_at_the_door(Interpreter& in);
+
 /// A young collection, or a full one; pace_collector (interpreter.h) says when.
 void step_collector(lua_State* L, Interpreter& in);
-/// Before the tape is run: the script's looks at what the tape keeps are garbage by now, mostly,
-/// and would hold the memory that backward frees as it goes.
-void collect_before_backward(Interpreter& in);
+/// Where many tensors of the script's have just become garbage, a collection finds their boxes:
+/// before backward, which frees the memory of the tape as it goes, and after a checkpoint block.
+void collect_boxes(Interpreter& in);
 /// A full collection, in steps where those are wanted: then it ends early where the run is over.
 /// Raises nothing; may run scripts' finalizers.
 void collect(lua_State* L, Interpreter& in);

@@ -10,10 +10,16 @@ namespace {
 
 const char kKey = 0;  // its address is the registry's key
 
+void* find_state(Interpreter& in) {
+  lua_State* L = in.running ? in.running : in.L;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &kKey);
+  void* state = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return state;
+}
+
 void* state_in(Interpreter& in) {
-  lua_rawgetp(in.running, LUA_REGISTRYINDEX, &kKey);
-  void* state = lua_touserdata(in.running, -1);
-  lua_pop(in.running, 1);
+  void* state = find_state(in);
   if (!state) throw internal_error("the state of math.random is not where Lua 5.4 has it");
   return state;
 }
@@ -33,6 +39,8 @@ void find_random_state(lua_State* L) {
   }
   lua_pop(L, 2);
 }
+
+bool has_random_state(Interpreter& in) { return find_state(in) != nullptr; }
 
 RandomState random_state(Interpreter& in) {
   RandomState state;

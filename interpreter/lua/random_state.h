@@ -14,6 +14,8 @@ using RandomState = std::array<int64_t, 4>;
 /// once, after the libraries were opened; may raise.
 void find_random_state(lua_State* L);
 
+/// False where a host opened no math library.
+bool has_random_state(Interpreter& in);
 RandomState random_state(Interpreter& in);
 void set_random_state(Interpreter& in, const RandomState& state);
 

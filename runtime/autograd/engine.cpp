@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "autograd/node.h"
+#include "autograd/pass.h"
 #include "autograd/scaled.h"
 #include "core/context.h"
 #include "core/fail.h"
@@ -228,13 +229,13 @@ std::vector<Tensor> gradients(std::span<const Tensor> outputs, std::span<const T
 
 std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
                          std::span<const Tensor> seeds, const BackwardOptions& options) {
-  const ScaledPass own;
+  const BackwardPass own(true, options.retain_graph, options.create_graph);
   return gradients(outputs, inputs, seeds, options);
 }
 
 void backward(std::span<const Tensor> roots, std::span<const Tensor> seeds,
               const BackwardOptions& options, std::span<const Tensor> inputs) {
-  const ScaledPass own;
+  const BackwardPass own(!inputs.empty(), options.retain_graph, options.create_graph);
   if (!inputs.empty()) {
     BackwardOptions loose = options;
     loose.allow_unused = true;

@@ -147,6 +147,8 @@ struct EngineOps {
   /// Base with the region that `view` looks at replaced: the history of writes through views.
   NodeRef (*write_through)(const Tensor& base, const Tensor& view, NodeRef node) = nullptr;
   NodeRef (*look_again)(const Tensor& base, const Tensor& view) = nullptr;
+  /// Casts of weights that autocast keeps for the rest of a scope.
+  void (*forget_casts)() = nullptr;
 };
 EngineOps& engine_ops();
 

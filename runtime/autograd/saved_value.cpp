@@ -34,13 +34,13 @@ class OuterHooks {
 
 }  // namespace
 
-void SavedValue::pack(Tensor& t) {
+void SavedValue::pack(Tensor& t, const char* by) {
   version_ = t.version();
   Context& c = Context::current();
   if (!(c.flags & kSavedHooks) || t.is_number()) [[likely]]
     return;
   const OuterHooks outer(c);
-  handle_ = outer.inner()->pack(t);
+  handle_ = outer.inner()->pack(t, by);
   hook_ = outer.inner();
   t = t.shell();
 }
@@ -60,9 +60,11 @@ Tensor SavedValue::unpack(const Tensor& packed) const {
   return given;
 }
 
+Tensor bare(const Tensor& t) { return t.is_meta() ? t.shell() : t.alias(); }
+
 Tensor with_history(Tensor t, const Edge& edge) {
   if (!edge || !Context::current().grad()) return t;
-  Tensor look = t.is_meta() ? t.shell() : t.alias();
+  Tensor look = bare(t);
   set_history(look, edge.node, edge.slot);
   return look;
 }

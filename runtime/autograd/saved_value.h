@@ -22,8 +22,9 @@ class SavedValue {
   }
 
   /// Remembers the version of `t`, or hands it to the innermost hook; then `t` becomes its shell.
-  /// Numbers among an op's arguments stay as they are: the script sees none.
-  void pack(Tensor& t);
+  /// Numbers among an op's arguments stay as they are: the script sees none. `by`, an op's name,
+  /// lives as long as the process.
+  void pack(Tensor& t, const char* by);
   bool is_packed() const { return hook_ != nullptr; }
   /// What the hook gives back for the shell `t`. Throws E_SHAPE, E_DEVICE_MISMATCH where that is
   /// unlike what was packed.
@@ -36,6 +37,9 @@ class SavedValue {
   uint64_t handle_ = 0;
   std::shared_ptr<SavedHook> hook_;
 };
+
+/// A tensor with the values of `t` and no history.
+Tensor bare(const Tensor& t);
 
 /// `t` as the value at the other end of `edge`: without one, or where nothing is recorded, `t`
 /// itself. So an unpacked value takes part in gradients of gradients as the packed one would have.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,15 +54,40 @@ class Listener {
   virtual void end(const OpInfo&, const Tensor* outs, size_t n) = 0;
 };
 
+/// A call of an op, as saved-tensor hooks see it.
+struct OpRun {
+  const char* op;    // lives as long as the process
+  double flops = 0;  // additions and multiplications of products, convolutions and attention
+};
+
 /// Replaces what the tape saves (checkpointing, offloading): pack at the forward call, unpack when
 /// backward needs it. Scopes nest: what an inner hook keeps passes through the outer one, so pack
-/// runs with the outer ones alone on the list (autograd/saved_value.h).
+/// runs with the outer ones alone on the list (autograd/saved_value.h). `by` is the op that saves;
+/// it lives as long as the process.
 class SavedHook {
  public:
   virtual ~SavedHook() = default;
-  virtual uint64_t pack(const Tensor& t) = 0;
+  virtual uint64_t pack(const Tensor& t, const char* by) = 0;
   virtual Tensor unpack(uint64_t handle) = 0;
   virtual void drop(uint64_t handle) noexcept = 0;
+
+  // A hook that will compute values a second time also follows what its scope depends on and
+  // changes. All hooks on the list are told, before it happens.
+  virtual void before_read(const Tensor&, const char* /*by*/) {}
+  virtual void before_write(const Tensor&) {}
+  /// `owner` keeps a generator of the script's alive. The context's own is not told.
+  virtual void before_draw(const std::shared_ptr<void>& /*owner*/, Generator&) {}
+
+  // It may also keep the results of kernels, so that they need not run a second time. Only the
+  // innermost hook is asked. Calls nest where an op is composed of others.
+  virtual void begin(const OpRun&) {}
+  virtual void end(const OpRun&) {}
+  /// Before a kernel runs: true where `made` was filled with its results and, behind them, what it
+  /// keeps for backward.
+  virtual bool recall(const OpRun&, std::vector<Tensor>& /*made*/) { return false; }
+  /// After a kernel ran.
+  virtual void keep(const OpRun&, std::span<const Tensor> /*outs*/,
+                    std::span<const Tensor> /*saved*/) {}
 };
 
 struct Context {

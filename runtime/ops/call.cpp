@@ -4,9 +4,11 @@
 #include "core/budget.h"
 #include "core/fail.h"
 #include "core/rehearsal.h"
+#include "core/written.h"
 #include "ops/arith.h"
 #include "ops/autocast.h"
 #include "ops/cast.h"
+#include "ops/hooked_call.h"
 #include "ops/tape.h"
 
 namespace rille {
@@ -250,7 +252,12 @@ void run(const OpInfo& op, const void* args, Results& out, Context& context) {
       refuse_narrow(op, args);
     }
     SmallVector<Tensor, 2> saved(taping ? op.saved_tensors : 0);
-    run_kernel(op, kernel, args, in.narrow, out, saved.empty() ? nullptr : saved.data());
+    if (!(context.flags & kSavedHooks)) [[likely]]
+      run_kernel(op, kernel, args, in.narrow, out, saved.empty() ? nullptr : saved.data());
+    else if (!recall_results(op, args, out, saved, context)) {
+      run_kernel(op, kernel, args, in.narrow, out, saved.empty() ? nullptr : saved.data());
+      offer_results(op, args, out, saved, context);
+    }
     remember_maker(op, out);
     if (taping) {
       remember_maker(op, saved);
@@ -274,9 +281,15 @@ void run_with_listeners(const OpInfo& op, const void* args, Results& out, Contex
   for (Listener* l : listeners) l->end(op, out.data(), out.size());
 }
 
+void run_watched(const OpInfo& op, const void* args, Results& out, Context& context) {
+  if (!(context.flags & kSavedHooks)) return run_with_listeners(op, args, out, context);
+  const HookedCall call(op, args, context);
+  run_with_listeners(op, args, out, context);
+}
+
 void run_autocast(const OpInfo& op, const void* args, Results& out, Context& context) {
   const AutocastStep step(op, args, context);
-  run_with_listeners(op, step.args(), out, context);
+  run_watched(op, step.args(), out, context);
   step.tell(out);
 }
 
@@ -285,12 +298,12 @@ void run_autocast(const OpInfo& op, const void* args, Results& out, Context& con
 void call_erased(const OpInfo& op, const void* args, Results& out) {
   Context& context = Context::current();
   try {
-    if (!(context.flags & (kListeners | kAutocast))) [[likely]]
+    if (!(context.flags & (kListeners | kAutocast | kSavedHooks))) [[likely]]
       run(op, args, out, context);
     else if (context.flags & kAutocast)
       run_autocast(op, args, out, context);
     else
-      run_with_listeners(op, args, out, context);
+      run_watched(op, args, out, context);
   } catch (Error& e) {
     // The op that the user called is named, not one that it is composed of; backward names itself.
     if (e.code() != "E_INPLACE" && e.code() != "E_GRAPH_FREED") e.op(op.name);
@@ -376,6 +389,7 @@ void write_direct(const OpInfo& op, ArgBlock& args, Kernel kernel, const Tensor&
   if (taping && ((op.saves ? op.saves(args.get(), needs) : op.saved_fields) & 1))
     keep_old_value(op, args);
   SmallVector<Tensor, 2> saved(taping ? op.saved_tensors : 0);
+  tell_of_write(dest);
   Tensor out = dest;
   if (kernel && narrow && any_packed(op, args.get())) {
     const Loose loose;
@@ -410,6 +424,8 @@ Tensor call_in_place(const OpInfo& op, const void* given) {
     if (in.device != dest.device()) refuse_devices(dest.device(), in.device);
     if (dest.storage() && dest.storage()->read_only)
       throw fail(Kind::state, "E_READONLY", "the tensor's memory may only be read");
+    if (context.flags & kSavedHooks) [[unlikely]]
+      tell_of_reads(op, given, context);
     ArgBlock drawn;
     ArgBlock args(op, with_draw(op, given, drawn, context));
     const Kernel kernel = op.kernel[static_cast<int>(dest.device().type)];

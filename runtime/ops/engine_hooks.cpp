@@ -5,6 +5,7 @@
 #include "autograd/node.h"
 #include "core/fail.h"
 #include "ops/arith.h"
+#include "ops/autocast.h"
 #include "ops/call.h"
 #include "ops/cast.h"
 #include "ops/compare.h"
@@ -46,6 +47,7 @@ const bool handed_down = [] {
   autograd::has_inf = has_inf;
   e.write_through = write_through;
   e.look_again = look_again;
+  e.forget_casts = forget_casts;
   return true;
 }();
 

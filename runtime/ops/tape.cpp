@@ -114,7 +114,7 @@ class OpNode final : public autograd::Node {
 
   void keep_value(Tensor& t) {
     kept_.emplace_back();
-    kept_.back().pack(t);
+    kept_.back().pack(t, op_.name.data());
   }
 
   void let_go() {

@@ -27,15 +27,19 @@ function Context:save(...)
   self.kept = kept
 end
 
+-- Where saved-tensor hooks have what was saved, `given` has what they gave back, without the holes.
 -- While backward is recorded, results come with their history: `made` has them by their places
 -- among the outputs, `places` the places of what was saved.
 function Context:saved()
   if not self.kept then return end
-  if not self.made then return table.unpack(self.kept, 1, self.kept.n) end
-  local values = {}
+  local values, made, next_given = {}, self.made or {}, 0
   for i = 1, self.kept.n do
-    local place = self.places[i]
-    values[i] = place and self.made[place] or self.kept[i]
+    local value, place = self.kept[i], self.places[i]
+    if self.packed and value then
+      next_given = next_given + 1
+      value = self.given and self.given[next_given] or nil
+    end
+    values[i] = place and made[place] or value
   end
   return table.unpack(values, 1, self.kept.n)
 end
@@ -118,17 +122,26 @@ local function call(self, ...)
   local outputs = table.pack(forward(self, ctx, ...))
   local mode = not self.cast_inputs and native.mode "autocast" or 0
   local tensors = tensors_among(outputs)
+  local results = #tensors
   ctx.places = places_of(ctx.kept, inputs, tensors)
   local function backward(...)
-    local given = table.pack(...)
+    local given, count = table.pack(...), results
     -- What has a history leads to this function: it is let go of at the end.
-    local made <close> = setmetatable({}, { __close = function() ctx.made = nil end })
-    if given.n > #tensors then ctx.made = table.move(given, #tensors + 1, given.n, 1, made) end
-    if mode == 0 then return self.backward(ctx, table.unpack(given, 1, #tensors)) end
-    return in_autocast(mode, self.backward, ctx, table.unpack(given, 1, #tensors))
+    local _ <close> = setmetatable({}, { __close = function() ctx.made, ctx.given = nil, nil end })
+    if ctx.packed then
+      ctx.given = table.move(given, count + 1, count + ctx.packed, 1, {})
+      count = count + ctx.packed
+    end
+    if given.n > count then ctx.made = table.move(given, count + 1, given.n, 1, {}) end
+    if mode == 0 then return self.backward(ctx, table.unpack(given, 1, results)) end
+    return in_autocast(mode, self.backward, ctx, table.unpack(given, 1, results))
   end
-  local recorded = table.pack(native.record(backward, inputs, tensors,
-    tensors_among(ctx.kept or { n = 0 })))
+  local saved = tensors_among(ctx.kept or { n = 0 })
+  local recorded = table.pack(native.record(backward, inputs, tensors, saved))
+  if table.remove(recorded, 1) then
+    ctx.packed = #saved
+    for i = 1, ctx.kept.n do ctx.kept[i] = ctx.kept[i] and true end
+  end
   outputs = put_back(outputs, recorded)
   return table.unpack(outputs, 1, outputs.n)
 end

@@ -84,8 +84,8 @@ end
 -- What autograd saves passes through pack, and through unpack when backward wants it.
 local function saved_tensors(pack, unpack, f, ...)
   if f ~= nil then check("saved_tensors", "fn", f, { type = "fun" }) end
-  native.saved_tensors(pack, unpack)
-  local function close() native.saved_tensors() end
+  local hooks = native.saved_tensors(pack, unpack)
+  local function close() hooks:close() end
   local scope = setmetatable({}, { __name = "Scope", __close = close })
   if not f then return scope end
   local _ <close> = scope

@@ -18,6 +18,8 @@ local modules = {
 local members = {
   no_grad = "rille.modes", enable_grad = "rille.modes", inference = "rille.modes",
   saved_tensors = "rille.modes", save_on_cpu = "rille.modes",
+  checkpoint = "rille.checkpoint", checkpointer = "rille.checkpoint",
+  checkpoint_sequential = "rille.checkpoint",
   scope = "rille.scope", device = "rille.settings", backends = "rille.settings",
   use_deterministic = "rille.settings", strict = "rille.settings",
   prelude = "rille.host",

@@ -7,11 +7,16 @@ local Module, STATE = module.Module, module.STATE
 
 -- A call runs the hooks that there were when it began: one that runs may add or remove some, so a
 -- change makes a new list.
-local function register(self, kind, f)
-  check("register_hook", "f", f, { type = "fun" })
+local function hooks_of(self)
   local state = module.state(self)
   state.hooks = state.hooks or { pre = {}, post = {}, backward = {} }
-  local hooks, list = state.hooks, state.hooks[kind]
+  return state.hooks
+end
+
+local function register(self, kind, f)
+  check("register_hook", "f", f, { type = "fun" })
+  local hooks = hooks_of(self)
+  local list = hooks[kind]
   local entry, handle = { run = f }, {}
   hooks[kind] = table.move(list, 1, #list, 1, {})
   table.insert(hooks[kind], entry)
@@ -62,6 +67,12 @@ local function gate(values, f)
   return result, #places
 end
 
+-- Where calls of the module are checkpoint blocks, hooks stay outside of them.
+local function forward(self, hooks, ...)
+  if not hooks.block then return self:forward(...) end
+  return hooks.block(function(...) return self:forward(...) end, ...)
+end
+
 local function forward_with_gates(self, hooks, inputs)
   local grad_outputs = {}
   local given, gated = gate(inputs, function(...)
@@ -69,7 +80,7 @@ local function forward_with_gates(self, hooks, inputs)
     for _, hook in ipairs(hooks) do grads = hook.run(self, grads, grad_outputs) or grads end
     return table.unpack(grads, 1, select("#", ...))
   end)
-  local outputs = table.pack(self:forward(table.unpack(given, 1, given.n)))
+  local outputs = table.pack(forward(self, hooks, table.unpack(given, 1, given.n)))
   return gate(outputs, function(...)
     grad_outputs = table.pack(...)
     if gated == 0 then
@@ -89,7 +100,7 @@ local function call(self, ...)
   if #hooks.backward > 0 then
     outputs = forward_with_gates(self, hooks.backward, inputs)
   else
-    outputs = table.pack(self:forward(table.unpack(inputs, 1, inputs.n)))
+    outputs = table.pack(forward(self, hooks, table.unpack(inputs, 1, inputs.n)))
   end
   for _, hook in ipairs(hooks.post) do
     local replaced = table.pack(hook.run(self, inputs, table.unpack(outputs, 1, outputs.n)))
@@ -98,4 +109,8 @@ local function call(self, ...)
   return table.unpack(outputs, 1, outputs.n)
 end
 
-return { call = call }
+return {
+  call = call,
+  -- Calls of the module go through block(f, ...), or no longer.
+  set_block = function(self, block) hooks_of(self).block = block end,
+}

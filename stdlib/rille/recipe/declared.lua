@@ -20,6 +20,8 @@ return {
   { "clip", kind = "number", type = "number", doc = "the largest norm of the gradients" },
   { "accumulate", kind = "number", type = "integer", doc = "batches a step" },
   { "amp", kind = "string", type = '"off"|"bf16"|"f16"|"f8"', doc = "mixed precision" },
+  { "checkpoint_blocks", kind = "any", type = "boolean|string|number|table",
+    doc = "the model's blocks recompute: true, a policy, a budget, options of rille.checkpointer" },
   { "save", kind = "table", type = "table", doc = "checkpoints", fields = {
     { "every", type = "integer", doc = "steps from one to the next" },
     { "keep", type = "integer", doc = "how many stay, 2 or more" },

@@ -37,6 +37,13 @@ local values = {
   ["amp"] = { "'off', 'bf16', 'f16' or 'f8'", function(value)
     return value == "off" or value == "bf16" or value == "f16" or value == "f8"
   end },
+  ["checkpoint_blocks"] = {
+    "true, false, a policy, a budget or a table of options",
+    function(value)
+      local kind = type(value)
+      return kind == "boolean" or kind == "string" or kind == "number" or kind == "table"
+    end,
+  },
   ["clip"] = { "a number of 0 or more", is_number, 0 },
   ["evaluate.every"] = { "an integer of 0 or more", is_integer, 0 },
   ["evaluate.batches"] = { "an integer of 1 or more", is_integer, 1 },
@@ -100,7 +107,9 @@ return function(given)
       table.sort(names)
       fail.unknown("recipe", "field", name, names)
     end
-    if type(value) ~= field.kind then fail.type("recipe", name, "a " .. field.kind, value) end
+    if field.kind ~= "any" and type(value) ~= field.kind then
+      fail.type("recipe", name, "a " .. field.kind, value)
+    end
     check_value(name, value)
     if field.fields then check_inner(name, value, field.fields) end
   end

@@ -3,6 +3,7 @@
 -- is one.
 local rille = require "rille"
 local native = require "rille.native"
+local blocks = require "rille.recipe.blocks"
 local fail = require "rille.fail"
 local Bar = require "rille.progress.bar"
 local Folder = require "rille.recipe.folder"
@@ -77,6 +78,7 @@ local function set_up(recipe, values)
   objects.check_made(self)
   native.stand_in(nil)
   mixed.set_up(run)
+  blocks.set_up(run)
   local function on_epoch(epoch)
     if fields.on and fields.on.epoch then fields.on.epoch(self, epoch) end
   end

@@ -14,6 +14,8 @@ local standard = {
   accumulate = { type = "integer", min = 1, help = "batches a step" },
   clip = { type = "number", min = 0, help = "largest norm of the gradients" },
   amp = { type = "string", choices = { "off", "bf16", "f16", "f8" }, help = "mixed precision" },
+  checkpoint_blocks = { type = "string", optional = true,
+    help = "recompute: full, cheap, alternate_mm, a budget; full without" },
   out = { type = "path", help = "run folder; runs/<name>-<date>-<time> without" },
   resume = { type = "path", optional = true, help = "a run or checkpoint; else the newest" },
   strict = { type = "boolean", default = false, help = "resume the newest or none" },
@@ -137,7 +139,7 @@ function settings.apply(recipe, values)
     end
     place[last] = typed(path, value, place[last])
   end
-  for _, name in ipairs { "clip", "accumulate", "amp" } do
+  for _, name in ipairs { "clip", "accumulate", "amp", "checkpoint_blocks" } do
     if values[name] ~= nil then fields[name] = values[name] end
   end
   check(fields, values.set)
