@@ -2,6 +2,9 @@
 // it.
 #include "core/rehearsal.h"
 
+#include <algorithm>
+
+#include "core/allocator.h"
 #include "core/fail.h"
 #include "interpreter/bind/bind.h"
 
@@ -35,11 +38,22 @@ void rehearse_from_here(Call&) {
   r->flops = 0;
 }
 
+// native.memory_room() -> the most bytes that tensors may take here, whether that is a limit: the
+// run's own or that of rille.memory.limit, else the memory of this machine or control group
+void memory_room(Call& c) {
+  const auto& mine = c.interpreter().budget;
+  const int64_t own = mine ? mine->tensor_room() : 0;
+  c.give(own > 0 ? std::min(own, memory::budget()) : memory::budget());
+  c.give(own > 0 || memory::limit() > 0);
+}
+
 }  // namespace
 
 void bind_rehearsal(Interpreter& in) {
-  static constexpr NativeEntry natives[] = {
-      {"rehearse", rehearse}, {"rehearsed", rehearsed}, {"rehearse_from_here", rehearse_from_here}};
+  static constexpr NativeEntry natives[] = {{"rehearse", rehearse},
+                                            {"rehearsed", rehearsed},
+                                            {"rehearse_from_here", rehearse_from_here},
+                                            {"memory_room", memory_room}};
   lua::define_functions(in, "rille.native", natives);
 }
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "core/rehearsal.h"
 #include "interpreter/lua/diagnose.h"
 #include "interpreter/lua/guard.h"
 #include "interpreter/lua/interrupt.h"
@@ -168,6 +169,7 @@ void LimitedRun::leave_modes() {
   in_.context.default_device = device_;
   in_.context.saved_hooks.resize(saved_hooks_);
   in_.owned.forget_scopes();
+  if (Rehearsal::current()) Rehearsal::enter(nullptr);
 }
 
 std::optional<std::string> LimitedRun::ended_early() const {

@@ -61,6 +61,20 @@ int run_text(const std::string& text, const std::string& chunk, const Words& wor
   return finish(session, lua::run_text(session.interpreter(), text, chunk, words));
 }
 
+int run_instead(const std::string& command, const Words& options, const Words& words) {
+  Session session;
+  lua::Interpreter& in = session.interpreter();
+  const Interruptible now(in);
+  Words told{command, words[0]};
+  told.insert(told.end(), options.begin(), options.end());
+  lua::Outcome out =
+      lua::run_text(in, "require 'rille.plan.instead'.begin(...)", "=" + command, told);
+  if (!is_last(out)) out = lua::run_file(in, words[0], {words.begin() + 1, words.end()});
+  if (!is_last(out))
+    out = lua::run_text(in, "require 'rille.plan.instead'.finish(...)", "=" + command, {words[0]});
+  return finish(session, out);
+}
+
 int run_command(const Words& given) {
   Words words = given;
   std::string problem;

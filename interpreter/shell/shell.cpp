@@ -51,6 +51,38 @@ constexpr Command kCommands[] = {
      "  --max-lua-memory SIZE, --max-tensor-memory SIZE\n"
      "                           each alone\n"
      "A script that has used up one of them stops with an error and status 3.\n"},
+    {"plan", "plan [options] FILE [flags]",
+     "what a recipe's step takes of memory and work, by precision; nothing is computed",
+     plan_command,
+     "FILE returns a recipe; flags are those of rille run FILE. The recipe's setup runs, with "
+     "modules\n"
+     "on meta, then its first steps; data are read as in a run. One line for each setting: bytes "
+     "of\n"
+     "parameters, gradients, optimizer state, buffers, data (a batch, and what setup has read),\n"
+     "activations (what forward leaves for backward), the peak of a step, operations a step\n"
+     "(additions and multiplications), and how many more than without checkpointed blocks. The\n"
+     "setting of rille run is marked. Evaluation and saves are not counted.\n"
+     "\n"
+     "  --memory SIZE              such as 8GiB: names the setting that fits with the fewest\n"
+     "                             operations; status 1 where none fits\n"
+     "  --amp PRECISION            only this one\n"
+     "  --checkpoint-blocks POLICY only this one, and none\n"
+     "  --nproc N                  figures of each of N processes of distributed data parallel: "
+     "the\n"
+     "                             recipe's batch in each, and a copy of the gradients to send.\n"
+     "                             Optimizer state is not split\n"
+     "  --json                     one JSON object a line, sizes in bytes\n"
+     "\n"
+     "Where the recipe has a flag of one of these names, ours goes before FILE.\n"},
+    {"check", "check FILE [flags]", "find mistakes in a script before it runs; nothing is computed",
+     check_command,
+     "Syntax; names that `rille` and its tables don't have, and globals that nothing defines. "
+     "Then,\n"
+     "where FILE returns a recipe: flags, setup, a step and an evaluation on meta, which find\n"
+     "unknown options, wrong shapes and dtypes. Flags are those of rille run FILE. `sample` and "
+     "the\n"
+     "functions of `on` are not called. Any other script is not run.\n"
+     "Status 0 where nothing is wrong, 1 where something is, 2 for wrong usage.\n"},
     {"repl", "repl [FILE]", "explore: type a line, see its value; also without any command",
      repl_command,
      "History, completion by Tab, input of several lines; locals stay from input to input. .help\n"

@@ -10,7 +10,7 @@ local modules = {
   nn = "rille.nn", optim = "rille.optim", data = "rille.data", args = "rille.args",
   progress = "rille.progress", generate = "rille.generate",
   recipe = "rille.recipe", profile = "rille.profile", step = "rille.step",
-  Function = "rille.function",
+  Function = "rille.function", tune = "rille.tune",
   debugging = "rille.debugging", pairs = "rille.pairs",
 }
 

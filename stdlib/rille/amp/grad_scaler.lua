@@ -20,6 +20,11 @@ function GradScaler.new(options)
   }, GradScaler)
 end
 
+-- Where nothing is computed no gradient can be looked at: then it does what a disabled one does.
+local function stands_aside(self)
+  return not self:is_enabled() or native.rehearsed() ~= nil
+end
+
 -- `open` are the tables that the value lies in.
 local function scaled(self, value, open)
   if native.is_tensor(value) then return self.engine:scale(value) end
@@ -37,7 +42,7 @@ end
 -- A loss times the scale, ready for backward; of a table a table with all of its losses scaled.
 --: x: rille.Tensor|table -> rille.Tensor|table
 function GradScaler:scale(x)
-  if not self:is_enabled() then return x end
+  if stands_aside(self) then return x end
   local result = scaled(self, x, {})
   if self:is_enabled() then return result end
   warn_once(self.engine:take_warning())
@@ -76,7 +81,7 @@ end
 -- does. Once an iteration, after the last backward.
 --: optimizer: rille.optim.Optimizer
 function GradScaler:unscale_(optimizer)
-  if not self:is_enabled() then return end
+  if stands_aside(self) then return end
   self.engine:unscale(described(self, "GradScaler.unscale_", optimizer))
 end
 
@@ -92,7 +97,7 @@ end
 -- Returns whether it stepped, and what its step returned.
 --: optimizer: rille.optim.Optimizer, ...: any -> boolean, any
 function GradScaler:step(optimizer, ...)
-  if not self:is_enabled() then return true, optimizer:step(...) end
+  if stands_aside(self) then return true, optimizer:step(...) end
   if type((...)) == "function" then
     fail.raise {
       kind = "state", code = "E_SCALER_CLOSURE", op = "GradScaler.step",
@@ -110,7 +115,7 @@ end
 -- ones. With a number, or a tensor of one, that is the scale.
 --: scale?: number|rille.Tensor
 function GradScaler:update(scale)
-  if not self:is_enabled() then return end
+  if stands_aside(self) then return end
   if native.is_tensor(scale) then scale = scale:item() end
   if scale ~= nil then check("GradScaler.update", "scale", scale, { type = "number" }) end
   self.engine:update(scale)

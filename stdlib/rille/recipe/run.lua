@@ -11,6 +11,7 @@ local Stream = require "rille.recipe.stream"
 local arguments = require "rille.recipe.arguments"
 local evaluate = require "rille.recipe.evaluate"
 local fields_of = require "rille.recipe.fields"
+local instead = require "rille.plan.instead"
 local loop = require "rille.recipe.loop"
 local mixed = require "rille.recipe.mixed"
 local objects = require "rille.recipe.objects"
@@ -127,6 +128,7 @@ end
 local closing = { __close = function(run) if run.folder then run.folder:close() end end }
 
 return function(recipe, words, script)
+  if instead.command then return instead.carry_out(recipe, words, script) end
   local values, help = settings.read(recipe, words)
   if not values then
     print(("usage: rille run %s [flags]\n%s"):format(script or recipe.name, help))

@@ -27,9 +27,11 @@ local standard = {
   set = { type = "string", repeated = true, help = "a field of the recipe: save.every=5" },
 }
 
--- The recipe's entry of a standard flag's name gives its default and nothing else.
-local function merged(recipe)
+-- The recipe's entry of a standard flag's name gives its default and nothing else. `more` are
+-- flags of a command's own, where the recipe has none of that name.
+local function merged(recipe, more)
   local spec = {}
+  for name, entry in pairs(more or {}) do spec[name] = entry end
   for name, entry in pairs(standard) do spec[name] = entry end
   for name, given in pairs(recipe.args or {}) do
     if standard[name] then
@@ -55,8 +57,8 @@ local function guarded(values, entries)
 end
 
 -- Values by name, or nil and the help text.
-function settings.read(recipe, words)
-  local entries = merged(recipe)
+function settings.read(recipe, words, more)
+  local entries = merged(recipe, more)
   local values, help = flags.parse(entries, words)
   if help then return nil, flags.help(entries) end
   return guarded(flags.fill(entries, values), entries)
