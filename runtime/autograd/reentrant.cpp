@@ -50,8 +50,9 @@ class ReentrantNode final : public Node {
             .op("checkpoint");
       for (size_t i = 0; i < outs.size(); ++i) {
         if (outs[i].shape() != shells_[i].shape() || outs[i].dtype() != shells_[i].dtype())
-          throw fail(Kind::state, "E_CKPT_META", "result {} is {} in the second run, {} in the first",
-                     i + 1, describe(outs[i]), describe(shells_[i]))
+          throw fail(Kind::state, "E_CKPT_META",
+                     "result {} is {} in the second run, {} in the first", i + 1, describe(outs[i]),
+                     describe(shells_[i]))
               .op("checkpoint");
         if (!dys[i] || !requires_grad(outs[i])) continue;
         roots.push_back(outs[i]);
@@ -71,9 +72,8 @@ class ReentrantNode final : public Node {
           .op("backward");
     const BackwardPass* pass = BackwardPass::current();
     if (!pass || (!pass->selects() && !pass->records())) return;
-    throw fail(Kind::state, "E_CKPT_REENTRANT_GRAD",
-               "a reentrant block takes part in plain backward only, not in {}",
-               pass->records() ? "one that is recorded" : "gradients of chosen inputs")
+    throw fail(Kind::state, "E_CKPT_REENTRANT_GRAD", "a reentrant block takes no part in {}",
+               pass->records() ? "a backward that is recorded" : "gradients of chosen inputs")
         .hint("without reentrant = true it does")
         .op("checkpoint");
   }
@@ -81,9 +81,9 @@ class ReentrantNode final : public Node {
   void check_versions() const {
     for (size_t i = 0; i < inputs_.size(); ++i)
       if (inputs_[i].version() != versions_[i])
-        throw changed_between_runs(inputs_[i], fmt::format("input {} of the block", i + 1),
-                                   fmt::format("given to     checkpoint {}   (version {})",
-                                               text_of(site), versions_[i]))
+        throw changed_between_runs(
+            inputs_[i], fmt::format("input {} of the block", i + 1),
+            fmt::format("given to     checkpoint {}   (version {})", text_of(site), versions_[i]))
             .op("checkpoint");
   }
 
@@ -130,7 +130,7 @@ std::vector<Tensor> checkpoint_reentrant(const std::function<std::vector<Tensor>
   if (!c.grad()) return first();
   if (std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return requires_grad(t); }))
     throw fail(Kind::argument, "E_CKPT_NO_GRAD_INPUT",
-               "no input of the reentrant block requires a gradient, so its result would not either")
+               "no input of the reentrant block requires a gradient")
         .hint("without reentrant = true parameters alone are enough")
         .op("checkpoint");
   const auto witness = std::make_shared<Witness>();

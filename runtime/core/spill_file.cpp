@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kGrain = 4096;
 constexpr int64_t kAhead = int64_t{64} << 20;  // bytes that are asked for before they are wanted
 
-int64_t up(int64_t n) { return (n + kGrain - 1) / kGrain * kGrain; }
+int64_t up(int64_t n) { return n + (kGrain - n % kGrain) % kGrain; }
 
 Error failed(const std::string& folder, const char* what, int reason) {
   return io_error("{}: can't {} a file for offloaded values: {}", folder, what,
@@ -81,8 +81,8 @@ std::unique_ptr<SpillFile::Spilled> SpillFile::write(const Tensor& dense) {
   std::unique_ptr<Spilled> value(new Spilled(shared_from_this(), dense.meta(), take(room), room));
   const char* from = static_cast<const char*>(dense.data());
   for (int64_t done = 0; done < bytes;) {
-    const ssize_t n = ::pwrite(file_, from + done, static_cast<size_t>(bytes - done),
-                               value->offset_ + done);
+    const ssize_t n =
+        ::pwrite(file_, from + done, static_cast<size_t>(bytes - done), value->offset_ + done);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) throw failed(folder_, "write", n == 0 ? ENOSPC : errno);
     done += n;
