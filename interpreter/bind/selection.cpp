@@ -35,7 +35,7 @@ class ScriptPolicy final : public SelectionPolicy {
     return [f = function_](const KernelRun& k) {
       const FlagScope unseen(kGrad | kSavedHooks | kListeners, false);
       const std::vector<Value> said = (*f)({shown(k), Value(k.op)});
-      return understood(said.empty() ? Value() : said[0], k);
+      return understood(said.empty() ? Value() : said[0]);
     };
   }
 
@@ -54,7 +54,7 @@ class ScriptPolicy final : public SelectionPolicy {
     if (at.source) t.named.emplace("line", autograd::text_of(at));
     return t;
   }
-  static Keep understood(const Value& said, const KernelRun& k) {
+  static Keep understood(const Value& said) {
     constexpr std::pair<std::string_view, Keep> words[] = {
         {"must_save", Keep::save},           {"prefer_save", Keep::save},
         {"must_recompute", Keep::recompute}, {"prefer_recompute", Keep::recompute},

@@ -29,8 +29,8 @@ local known = {
 local op = "checkpointer"
 local plain = { determinism = "default", preserve_rng = true, early_stop = true }
 
-local function check_function(op, f)
-  return check(op, "fn", f, { type = "fun" })
+local function check_function(name, f)
+  return check(name, "fn", f, { type = "fun" })
 end
 
 -- fn(...), whose activations are let go of. Backward runs fn a second time, with the same
