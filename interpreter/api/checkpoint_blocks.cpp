@@ -66,12 +66,11 @@ std::vector<Tensor> checkpoint(const CheckpointFunction& block, const std::vecto
     const autograd::BlockFunction fn = engine_function(block);
     const std::vector<rille::Tensor> given = api::tensors_of(inputs);
     autograd::BlockOptions how = block_options(options);
-    if (!options.reentrant)
-      return api::handles_of(autograd::checkpoint(fn, given, std::move(how)));
+    if (!options.reentrant) return api::handles_of(autograd::checkpoint(fn, given, std::move(how)));
     if (how.selection || options.determinism != "default" || !options.early_stop)
       throw option_error("a reentrant block has no policy, determinism or early end");
-    return api::handles_of(autograd::checkpoint_reentrant([&] { return fn(given); }, fn, given,
-                                                          options.preserve_rng));
+    return api::handles_of(
+        autograd::checkpoint_reentrant([&] { return fn(given); }, fn, given, options.preserve_rng));
   });
 }
 

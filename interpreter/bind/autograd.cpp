@@ -160,8 +160,8 @@ void is_grad_enabled(Call& c) { c.give(c.context().grad()); }
 // --------------------------------------------------------------------------------
 
 // The node of one call of a script's own function: backward is a Lua function of the gradients, of
-// what the script saved, where saved-tensor hooks have it, and, while it is itself recorded, of those
-// results that the script saved.
+// what the script saved, where saved-tensor hooks have it, and, while it is itself recorded, of
+// those results that the script saved.
 class ScriptNode final : public autograd::Node {
  public:
   ScriptNode(CallbackRef backward, std::span<const Tensor> inputs, std::span<const Tensor> results,
@@ -355,8 +355,8 @@ class ScriptHook final : public SavedHook {
 };
 
 void saved_tensors(Call& c) {
-  c.give(hook_scope(c, std::make_shared<ScriptHook>(c.function(1, "pack"),
-                                                    c.function(2, "unpack"))));
+  c.give(
+      hook_scope(c, std::make_shared<ScriptHook>(c.function(1, "pack"), c.function(2, "unpack"))));
 }
 
 }  // namespace

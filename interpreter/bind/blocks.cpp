@@ -77,8 +77,8 @@ BlockOptions options_at(Call& c, int i, SelectionPolicy* policy) {
                        .early_stop = c.flag_option(i, "early_stop", true)};
   const std::shared_ptr<SpillFile> spill = spill_option(c, i);
   if (policy)
-    options.selection = std::make_shared<autograd::Selection>(autograd::SelectionOptions{
-        policy->make(), spill, c.flag_option(i, "allow_mutation")});
+    options.selection = std::make_shared<autograd::Selection>(
+        autograd::SelectionOptions{policy->make(), spill, c.flag_option(i, "allow_mutation")});
   if (c.flag_option(i, "spill_inputs")) options.spill = spill;
   options.leave = [in = &c.interpreter()] { lua::end_second_run_early(*in); };
   return options;

@@ -62,9 +62,10 @@ class ScriptPolicy final : public SelectionPolicy {
     const auto* text = said.get<std::string>();
     for (const auto& [word, keep] : words)
       if (text && *text == word) return keep;
-    throw arg_error("policy must return 'must_save', 'prefer_save', 'must_recompute', "
-                    "'prefer_recompute', 'must_offload' or 'prefer_offload' for {}, got {}",
-                    k.op, text ? "'" + *text + "'" : "another value")
+    throw arg_error(
+        "policy must return 'must_save', 'prefer_save', 'must_recompute', "
+        "'prefer_recompute', 'must_offload' or 'prefer_offload' for {}, got {}",
+        k.op, text ? "'" + *text + "'" : "another value")
         .op("checkpointer");
   }
   CallbackRef function_;
@@ -143,10 +144,9 @@ void selection(Call& c) {
     return c.give(Made(std::make_shared<PlainPolicy>([ops] { return named_policy(ops); })));
   }
   const std::string word = c.string(1, "policy");
-  if (word == "plan")
-    return c.give(Made(std::make_shared<PlannedPolicy>(booleans(c.value(2)))));
-  c.give(Made(std::make_shared<PlainPolicy>(word == "cheap" ? autograd::cheap_policy
-                                                            : autograd::alternate_products_policy)));
+  if (word == "plan") return c.give(Made(std::make_shared<PlannedPolicy>(booleans(c.value(2)))));
+  c.give(Made(std::make_shared<PlainPolicy>(
+      word == "cheap" ? autograd::cheap_policy : autograd::alternate_products_policy)));
 }
 
 // planned:kernels() -> what each kernel of the block's first run took
@@ -176,8 +176,8 @@ class SpillObject final : public lua::Object {
 void spill_file(Call& c) {
   const char* temporary = std::getenv("TMPDIR");
   const std::string otherwise = temporary && *temporary ? temporary : "/tmp";
-  c.give(lua::ObjectRef(
-      std::make_shared<SpillObject>(c.has(1) ? c.string(1, "folder") : otherwise)));
+  c.give(
+      lua::ObjectRef(std::make_shared<SpillObject>(c.has(1) ? c.string(1, "folder") : otherwise)));
 }
 
 template <class T>

@@ -43,8 +43,8 @@ Error changed_between_runs(const Tensor& t, std::string_view what, std::string r
   Error e = fail(Kind::state, "E_CKPT_MUTATED",
                  "{} was changed in place between the block's two runs", what);
   e.fact(std::move(read));
-  e.fact(fmt::format("changed by   {:<8} {}   (version {})", s.written_by ? s.written_by : "a write",
-                     text_of(s.written_at), s.version));
+  e.fact(fmt::format("changed by   {:<8} {}   (version {})",
+                     s.written_by ? s.written_by : "a write", text_of(s.written_at), s.version));
   return std::move(e).hint("backward comes before the write, or the block takes a copy");
 }
 
@@ -69,8 +69,8 @@ void Block::spill(Input& in) const {
   if (!options_.spill || in.kept.is_packed() || in.value.is_meta() || in.value.is_packed()) return;
   if (in.value.nbytes() < kSmall) return;
   const FlagScope unseen(kGrad | kSavedHooks | kListeners, false);
-  in.spilled = options_.spill->write(in.value.is_contiguous() ? in.value
-                                                              : engine_ops().clone(in.value));
+  in.spilled =
+      options_.spill->write(in.value.is_contiguous() ? in.value : engine_ops().clone(in.value));
   in.value = in.value.shell();
 }
 
@@ -187,8 +187,8 @@ void Block::check_inputs(std::span<const Tensor> inputs) const {
     if (kept.is_packed() || inputs_[i].spilled) continue;
     if (inputs[i].version() == kept.version()) continue;
     throw changed_between_runs(inputs[i], fmt::format("input {} of the block", i + 1),
-                  fmt::format("given to     checkpoint {}   (version {})", text_of(called_at_),
-                              kept.version()))
+                               fmt::format("given to     checkpoint {}   (version {})",
+                                           text_of(called_at_), kept.version()))
         .op(kName);
   }
 }
@@ -206,8 +206,8 @@ void Block::call_again(const SecondRun& run, std::vector<Tensor> inputs) {
 }
 
 Error Block::another_count(size_t found) const {
-  Error e = fail(Kind::state, "E_CKPT_COUNT", "the second run saved {} value{}, the first {}", found,
-                 found == 1 ? "" : "s", saved_.size());
+  Error e = fail(Kind::state, "E_CKPT_COUNT", "the second run saved {} value{}, the first {}",
+                 found, found == 1 ? "" : "s", saved_.size());
   e.fact(fmt::format("block        {}", text_of(called_at_)));
   if (found < saved_.size())
     e.fact(fmt::format("first run    {}   (value {})", saved_[found].value.text(), found + 1));
@@ -218,8 +218,8 @@ void Block::check_read(const Tensor& t, const char* by) const {
   const auto it = reads_.find(t.storage()->serial);
   if (it == reads_.end() || it->second.version == t.version()) return;
   throw changed_between_runs(t, fmt::format("a tensor that {} takes", by),
-                fmt::format("first taken  {:<8} {}   (version {})", it->second.by,
-                            text_of(it->second.at), it->second.version));
+                             fmt::format("first taken  {:<8} {}   (version {})", it->second.by,
+                                         text_of(it->second.at), it->second.version));
 }
 
 }  // namespace rille::autograd

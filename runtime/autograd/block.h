@@ -3,9 +3,9 @@
 //
 // A block is a saved-tensor hook. In the first run it keeps the inputs, a fingerprint of each value
 // that the tape saves, and a journal of the older memory that the run wrote to. The second run
-// (second_run.h) starts from the same inputs, memory, modes and random numbers; so it saves the same
-// values in the same order, and the tape of the first run takes them. The tape itself stays: the
-// order in which gradients are added is that of a run without blocks.
+// (second_run.h) starts from the same inputs, memory, modes and random numbers; so it saves the
+// same values in the same order, and the tape of the first run takes them. The tape itself stays:
+// the order in which gradients are added is that of a run without blocks.
 #pragma once
 #include <functional>
 #include <memory>
@@ -77,8 +77,7 @@ class Block final : public SavedHook, public std::enable_shared_from_this<Block>
   void begin(const OpRun& run) override;
   void end(const OpRun& run) override;
   bool recall(const OpRun& run, std::vector<Tensor>& made) override;
-  void keep(const OpRun& run, std::span<const Tensor> outs,
-            std::span<const Tensor> saved) override;
+  void keep(const OpRun& run, std::span<const Tensor> outs, std::span<const Tensor> saved) override;
 
  private:
   friend class SecondRun;

@@ -1,5 +1,5 @@
-// Checkpoint blocks for C++ (semantics: docs/memory.md). A block of a script's is begun and ended by
-// the interpreter, which can yield in between; here it is one call.
+// Checkpoint blocks for C++ (semantics: docs/memory.md). A block of a script's is begun and ended
+// by the interpreter, which can yield in between; here it is one call.
 #pragma once
 #include "autograd/block.h"
 #include "autograd/hook_scope.h"

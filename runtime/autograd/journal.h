@@ -13,9 +13,7 @@ class Journal {
   /// Memory counts as older where its serial is at most `newest`.
   explicit Journal(uint64_t newest) : newest_(newest) {}
 
-  bool is_older(const Tensor& t) const {
-    return t.storage() && t.storage()->serial <= newest_;
-  }
+  bool is_older(const Tensor& t) const { return t.storage() && t.storage()->serial <= newest_; }
   bool has(const Tensor& t) const;
   void before_write(const Tensor& t);
   bool is_empty() const { return entries_.empty(); }

@@ -50,8 +50,9 @@ class ReentrantNode final : public Node {
             .op("checkpoint");
       for (size_t i = 0; i < outs.size(); ++i) {
         if (outs[i].shape() != shells_[i].shape() || outs[i].dtype() != shells_[i].dtype())
-          throw fail(Kind::state, "E_CKPT_META", "result {} is {} in the second run, {} in the first",
-                     i + 1, describe(outs[i]), describe(shells_[i]))
+          throw fail(Kind::state, "E_CKPT_META",
+                     "result {} is {} in the second run, {} in the first", i + 1, describe(outs[i]),
+                     describe(shells_[i]))
               .op("checkpoint");
         if (!dys[i] || !requires_grad(outs[i])) continue;
         roots.push_back(outs[i]);
@@ -81,9 +82,9 @@ class ReentrantNode final : public Node {
   void check_versions() const {
     for (size_t i = 0; i < inputs_.size(); ++i)
       if (inputs_[i].version() != versions_[i])
-        throw changed_between_runs(inputs_[i], fmt::format("input {} of the block", i + 1),
-                                   fmt::format("given to     checkpoint {}   (version {})",
-                                               text_of(site), versions_[i]))
+        throw changed_between_runs(
+            inputs_[i], fmt::format("input {} of the block", i + 1),
+            fmt::format("given to     checkpoint {}   (version {})", text_of(site), versions_[i]))
             .op("checkpoint");
   }
 
@@ -129,8 +130,9 @@ std::vector<Tensor> checkpoint_reentrant(const std::function<std::vector<Tensor>
   Context& c = Context::current();
   if (!c.grad()) return first();
   if (std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return requires_grad(t); }))
-    throw fail(Kind::argument, "E_CKPT_NO_GRAD_INPUT",
-               "no input of the reentrant block requires a gradient, so its result would not either")
+    throw fail(
+        Kind::argument, "E_CKPT_NO_GRAD_INPUT",
+        "no input of the reentrant block requires a gradient, so its result would not either")
         .hint("without reentrant = true parameters alone are enough")
         .op("checkpoint");
   const auto witness = std::make_shared<Witness>();

@@ -54,8 +54,8 @@ void SecondRun::compare(const Tensor& t, const char* by) {
     return fmt::format("{:<12} {}", run, f.text());
   };
   if (!first.same_kind(t, by))
-    differs(fail(Kind::state, "E_CKPT_META",
-                 "value {} that the block saves is not the first run's", count_ + 1)
+    differs(fail(Kind::state, "E_CKPT_META", "value {} that the block saves is not the first run's",
+                 count_ + 1)
                 .fact(fact("first run", first))
                 .fact(fact("second run", now)));
   if (what == Determinism::values && !first.same_values(t))
@@ -146,9 +146,8 @@ void SecondRun::before_read(const Tensor& t, const char* by) {
 void SecondRun::before_write(const Tensor& t) {
   if (!block_) return;
   part_from(t.storage());
-  const bool own = std::any_of(own_.begin(), own_.end(), [&](const StorageRef& s) {
-    return s.get() == t.storage().get();
-  });
+  const bool own = std::any_of(own_.begin(), own_.end(),
+                               [&](const StorageRef& s) { return s.get() == t.storage().get(); });
   if (!own && !block_->journal_.has(t)) strays_.before_write(t);
 }
 

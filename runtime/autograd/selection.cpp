@@ -36,8 +36,8 @@ void Selection::after_kernel(const OpRun& run, std::span<const Tensor> outs,
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started_;
   std::vector<const Storage*> seen;
   const int64_t made = bytes_made(outs, newest_, seen) + bytes_made(saved, newest_, seen);
-  const KernelRun kernel{run.op,        within_, count_, run.flops,
-                         took.count(), made,    outs.empty() ? nullptr : &outs[0]};
+  const KernelRun kernel{
+      run.op, within_, count_, run.flops, took.count(), made, outs.empty() ? nullptr : &outs[0]};
   const Keep how = options_.policy(kernel);
   if (how != Keep::recompute) {
     Kept kept{run.op, Context::current().site(), {}};
@@ -66,7 +66,8 @@ Tensor Selection::given(const Kept& kept, const Result& r) const {
   if (!r.value || r.value.version() == r.version || options_.allow_mutation) return r.value;
   const Storage& s = *r.value.storage().get();
   throw fail(Kind::state, "E_CKPT_MUTATED", "a result that the block keeps was changed in place")
-      .fact(fmt::format("kept of      {:<8} {}   (version {})", kept.op, text_of(kept.at), r.version))
+      .fact(
+          fmt::format("kept of      {:<8} {}   (version {})", kept.op, text_of(kept.at), r.version))
       .fact(fmt::format("changed by   {:<8} {}   (version {})",
                         s.written_by ? s.written_by : "a write", text_of(s.written_at), s.version))
       .hint("recompute that op, or write to a copy");

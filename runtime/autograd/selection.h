@@ -41,8 +41,7 @@ class Selection {
   void begin(const OpRun& run) { within_.push_back(run.op); }
   void end() { within_.pop_back(); }
   void before_kernel();
-  void after_kernel(const OpRun& run, std::span<const Tensor> outs,
-                    std::span<const Tensor> saved);
+  void after_kernel(const OpRun& run, std::span<const Tensor> outs, std::span<const Tensor> saved);
   /// Bytes of memory that the first run's kernels made and the block keeps, in memory or not.
   int64_t kept_bytes() const { return kept_bytes_; }
 

@@ -20,8 +20,7 @@ void World::before_draw(const std::shared_ptr<void>& owner, Generator& generator
   if (!known) drawn_.push_back({owner, &generator, generator});
 }
 
-InWorld::InWorld(const World& world, std::vector<std::shared_ptr<SavedHook>> hooks,
-                 bool generators)
+InWorld::InWorld(const World& world, std::vector<std::shared_ptr<SavedHook>> hooks, bool generators)
     : context_(Context::current()),
       outside_(context_),
       hooks_(std::exchange(context_.saved_hooks, std::move(hooks))),

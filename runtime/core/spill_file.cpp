@@ -81,8 +81,8 @@ std::unique_ptr<SpillFile::Spilled> SpillFile::write(const Tensor& dense) {
   std::unique_ptr<Spilled> value(new Spilled(shared_from_this(), dense.meta(), take(room), room));
   const char* from = static_cast<const char*>(dense.data());
   for (int64_t done = 0; done < bytes;) {
-    const ssize_t n = ::pwrite(file_, from + done, static_cast<size_t>(bytes - done),
-                               value->offset_ + done);
+    const ssize_t n =
+        ::pwrite(file_, from + done, static_cast<size_t>(bytes - done), value->offset_ + done);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) throw failed(folder_, "write", n == 0 ? ENOSPC : errno);
     done += n;

@@ -5,7 +5,8 @@
 
 namespace rille {
 
-/// Before a write: throws E_READONLY for memory that may only be read, and tells saved-tensor hooks.
+/// Before a write: throws E_READONLY for memory that may only be read, and tells saved-tensor
+/// hooks.
 void check_writable(const Tensor& t);
 /// Tells saved-tensor hooks of a write to come; does nothing without any.
 void tell_of_write(const Tensor& t);

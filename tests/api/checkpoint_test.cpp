@@ -101,9 +101,13 @@ TEST_CASE("errors of blocks", "[checkpoint]") {
     }
     return std::string("none");
   };
-  const auto other = [&](const Tensor& a) { return rille::exp(again ? rille::cos(a) : rille::sin(a)); };
+  const auto other = [&](const Tensor& a) {
+    return rille::exp(again ? rille::cos(a) : rille::sin(a));
+  };
   CHECK(code_of(other, {}) == "E_CKPT_META");
-  const auto fewer = [&](const Tensor& a) { return again ? rille::exp(a) : rille::sin(rille::exp(a)); };
+  const auto fewer = [&](const Tensor& a) {
+    return again ? rille::exp(a) : rille::sin(rille::exp(a));
+  };
   CHECK(code_of(fewer, {}) == "E_CKPT_COUNT");
   const auto values_differ = [&](const Tensor& a) { return rille::exp(a * (again ? 2.0 : 1.0)); };
   CHECK(code_of(values_differ, {.determinism = "values"}) == "E_CKPT_VALUE");
@@ -154,9 +158,9 @@ TEST_CASE("blocks in C", "[checkpoint][c]") {
     REQUIRE(rille_tensor_set_requires_grad(x.get(), 1, nullptr) == RILLE_OK);
     const auto inputs = list_of({x.get()});
     rille_tensors* made = nullptr;
-    REQUIRE(rille_checkpoint(sine_of_exp, &counted,
-                             [](void* p) { ++static_cast<Counted*>(p)->destroyed; }, inputs.get(),
-                             nullptr, &made, e) == RILLE_OK);
+    REQUIRE(rille_checkpoint(
+                sine_of_exp, &counted, [](void* p) { ++static_cast<Counted*>(p)->destroyed; },
+                inputs.get(), nullptr, &made, e) == RILLE_OK);
     const Owned<rille_tensors> out(made);
     CHECK(counted.calls == 1);
     rille_tensor* first = nullptr;
@@ -169,8 +173,7 @@ TEST_CASE("blocks in C", "[checkpoint][c]") {
     const std::vector<double> got = values_of(owned(grad).get());
     CHECK(got[0] == Approx(std::cos(std::exp(0.5)) * std::exp(0.5)));
     CHECK(got[1] == Approx(std::cos(std::exp(1.5)) * std::exp(1.5)));
-    CHECK(rille_checkpoint(nullptr, nullptr, nullptr, inputs.get(), nullptr, &made, e) !=
-          RILLE_OK);
+    CHECK(rille_checkpoint(nullptr, nullptr, nullptr, inputs.get(), nullptr, &made, e) != RILLE_OK);
   }
   CHECK(counted.destroyed == 1);
 }
