@@ -63,9 +63,9 @@ class ScriptPolicy final : public SelectionPolicy {
     for (const auto& [word, keep] : words)
       if (text && *text == word) return keep;
     throw arg_error(
-        "policy must return 'must_save', 'prefer_save', 'must_recompute', "
-        "'prefer_recompute', 'must_offload' or 'prefer_offload' for {}, got {}",
-        k.op, text ? "'" + *text + "'" : "another value")
+        "the policy must return 'must_save', 'must_recompute' or 'must_offload', got {}",
+        text ? "'" + *text + "'" : "another value")
+        .fact("or the same words with 'prefer'")
         .op("checkpointer");
   }
   CallbackRef function_;

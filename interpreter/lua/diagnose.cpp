@@ -34,6 +34,11 @@ bool user_frame(lua_State* L, lua_Debug& ar) {
   return false;
 }
 
+// In a block's second run, of a function that is the library's: where the script went backward.
+bool backward_frame(lua_State* L, const Interpreter& in, lua_Debug& ar) {
+  return L == in.second_run && in.second_run_of && user_frame(in.second_run_of, ar);
+}
+
 // Where the function begins that stands for the script.
 bool stand_in_frame(lua_State* L, lua_Debug& ar) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &kStandIn) != LUA_TFUNCTION) {
@@ -235,6 +240,12 @@ Site user_site(lua_State* L) noexcept try {
   return {};
 }
 
+Site script_site(const Interpreter& in) noexcept {
+  const Site here = user_site(in.running);
+  const bool second = in.running == in.second_run && in.second_run_of;
+  return here.source || !second ? here : user_site(in.second_run_of);
+}
+
 void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, const int* args) {
   lua_checkstack(L, 8);
   const int top = lua_gettop(L);
@@ -243,7 +254,7 @@ void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, cons
   const std::string kind(name(error.kind()));
   const bool limit = error.code() == "E_BUDGET" || error.code() == "E_OOM_BUDGET";
   Raised r{printable_error(error), {}, {}, kind, limit ? kLimitStatus : 1};
-  const bool placed = framed || stand_in_frame(L, ar);
+  const bool placed = framed || backward_frame(L, in, ar) || stand_in_frame(L, ar);
   if (placed) r.where = printable(place_text(ar));
   r.text = placed ? fmt::format("{}: {}", r.where, r.error.what()) : std::string(r.error.what());
   for (const std::string& fact : r.error.facts()) r.text += "\n     " + fact;

@@ -14,6 +14,8 @@ bool is_library(const lua_Debug& ar);
 
 /// The innermost line of the user's: not the standard library's. Nowhere, for want of memory too.
 Site user_site(lua_State* L) noexcept;
+/// Of what runs now; in a block's second run without a line of the script's, that of its backward.
+Site script_site(const Interpreter& in) noexcept;
 
 /// Fills in `in.raised`. `args` are the stack indices of the op's fields (0: not given), or null.
 void diagnose(lua_State* L, Interpreter& in, Error error, const OpInfo* op, const int* args);

@@ -115,8 +115,9 @@ struct Interpreter {
 
   lua_State* modes_of = nullptr;  // whose modes context.flags holds
 
-  lua_State* second_run = nullptr;  // the coroutine of a block's second run (lua/second_run.h)
-  lua_State* leaving = nullptr;     // that coroutine, once it has done what was wanted of it
+  lua_State* second_run = nullptr;     // the coroutine of a block's second run (lua/second_run.h)
+  lua_State* second_run_of = nullptr;  // the one whose backward wants it
+  lua_State* leaving = nullptr;        // the first, once it has done what was wanted of it
 
   Pace pace;
   Policy policy;                            // set before open_state

@@ -8,9 +8,11 @@ namespace rille::lua {
 SecondRunScope::SecondRunScope(Interpreter& in)
     : in_(in),
       run_(std::exchange(in.second_run, nullptr)),
+      of_(std::exchange(in.second_run_of, in.running)),
       leaving_(std::exchange(in.leaving, nullptr)) {}
 SecondRunScope::~SecondRunScope() {
   in_.second_run = run_;
+  in_.second_run_of = of_;
   in_.leaving = leaving_;
   if (leaving_) call_at_the_door(in_);
 }

@@ -19,6 +19,7 @@ class SecondRunScope {
  private:
   Interpreter& in_;
   lua_State* run_;
+  lua_State* of_;
   lua_State* leaving_;
 };
 

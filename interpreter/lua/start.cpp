@@ -9,7 +9,7 @@
 namespace rille::lua {
 
 void watch(Interpreter& in) {
-  in.context.where = [&in] { return user_site(in.running); };
+  in.context.where = [&in] { return script_site(in); };
   in.context.reclaim = [&in] {
     const KeptModes kept(in);
     collect(in.running, in);

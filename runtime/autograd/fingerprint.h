@@ -15,8 +15,9 @@ class Fingerprint {
 
   bool same_kind(const Tensor& t, const char* by) const;
   bool same_values(const Tensor& t) const;
-  /// The largest difference among the elements that were kept.
+  /// The largest difference among the elements that were kept, and how many those are.
   double largest_difference(const Tensor& t) const;
+  size_t compared() const { return some_.size(); }
   /// "sin      train.lua:12   f32[4]  cpu"
   std::string text() const;
 

@@ -72,9 +72,8 @@ class ReentrantNode final : public Node {
           .op("backward");
     const BackwardPass* pass = BackwardPass::current();
     if (!pass || (!pass->selects() && !pass->records())) return;
-    throw fail(Kind::state, "E_CKPT_REENTRANT_GRAD",
-               "a reentrant block takes part in plain backward only, not in {}",
-               pass->records() ? "one that is recorded" : "gradients of chosen inputs")
+    throw fail(Kind::state, "E_CKPT_REENTRANT_GRAD", "a reentrant block takes no part in {}",
+               pass->records() ? "a backward that is recorded" : "gradients of chosen inputs")
         .hint("without reentrant = true it does")
         .op("checkpoint");
   }
@@ -130,9 +129,8 @@ std::vector<Tensor> checkpoint_reentrant(const std::function<std::vector<Tensor>
   Context& c = Context::current();
   if (!c.grad()) return first();
   if (std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return requires_grad(t); }))
-    throw fail(
-        Kind::argument, "E_CKPT_NO_GRAD_INPUT",
-        "no input of the reentrant block requires a gradient, so its result would not either")
+    throw fail(Kind::argument, "E_CKPT_NO_GRAD_INPUT",
+               "no input of the reentrant block requires a gradient")
         .hint("without reentrant = true parameters alone are enough")
         .op("checkpoint");
   const auto witness = std::make_shared<Witness>();

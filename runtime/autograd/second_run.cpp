@@ -63,8 +63,8 @@ void SecondRun::compare(const Tensor& t, const char* by) {
                  "value {} that the block saves differs from the first run's", count_ + 1)
                 .fact(fact("first run", first))
                 .fact(fact("second run", now))
-                .fact(fmt::format("difference   {:.3g} at most, of 64 elements compared",
-                                  first.largest_difference(t))));
+                .fact(fmt::format("difference   {:.3g} at most, of {} elements compared",
+                                  first.largest_difference(t), first.compared())));
 }
 
 // ---- values

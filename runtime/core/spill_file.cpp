@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kGrain = 4096;
 constexpr int64_t kAhead = int64_t{64} << 20;  // bytes that are asked for before they are wanted
 
-int64_t up(int64_t n) { return (n + kGrain - 1) / kGrain * kGrain; }
+int64_t up(int64_t n) { return n + (kGrain - n % kGrain) % kGrain; }
 
 Error failed(const std::string& folder, const char* what, int reason) {
   return io_error("{}: can't {} a file for offloaded values: {}", folder, what,

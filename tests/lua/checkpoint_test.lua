@@ -116,7 +116,8 @@ end)
 
 t.test("second derivatives", function()
   local x = rille.tensor({ 0.5, 1.5 }, { dtype = "f64", requires_grad = true })
-  local f = function(a) return rille.checkpoint(function(b) return b:sin() * b:exp() end, a):sum() end
+  local function inner(b) return b:sin() * b:exp() end
+  local f = function(a) return rille.checkpoint(inner, a):sum() end
   t.ok(rille.debugging.gradcheck(f, x))
   t.ok(rille.debugging.gradgradcheck(f, x))
   local first = rille.grad(f(x), x, { create_graph = true })
@@ -140,13 +141,12 @@ t.test("so do a generator of the script's and math.random", function()
     values[#values + 1] = { noise:tolist(), math.random(1 << 30) }
     return (a * noise):exp() * noise
   end, x)
-  local state, lua = own:state(), nil
+  local state = own:state()
   y:sum():backward()
   t.eq(#values, 2)
   t.eq(values[1], values[2])
   t.eq(own:state(), state)
-  lua = math.random(1 << 30)
-  t.ok(lua ~= values[1][2])
+  t.ok(math.random(1 << 30) ~= values[1][2])
 end)
 
 t.test("preserve_rng = false draws on", function()
@@ -193,7 +193,8 @@ t.test("autocast is as it was, inside of the scope and out of it", function()
     for _, wrap in ipairs { function(f, ...) return f(...) end, rille.checkpoint } do
       rille.seed(1)
       local m = nn.Sequential(nn.Linear(16, 16), nn.LayerNorm(16), nn.Linear(16, 16))
-      local x, y = rille.randn(4, 16, { requires_grad = true }), nil
+      local x = rille.randn(4, 16, { requires_grad = true })
+      local y
       do
         local _ <close> = rille.amp.autocast { device = "cpu", dtype = "bf16" }
         y = wrap(m, x):float():square():sum()
@@ -371,7 +372,8 @@ t.test("errors tell where the runs differ", function()
   code = differing(function(a) return again and a:exp():sin():cos() or a:exp():sin() end,
     { early_stop = false })
   t.eq(code, "E_CKPT_COUNT")
-  code = differing(function(a)                           -- caught by the function, told all the same
+  -- Caught by the function, told all the same.
+  code = differing(function(a)
     local fine, b = pcall(function() return again and a:cos() or a:sin() end)
     return fine and b:exp() or a:exp()
   end)
@@ -539,12 +541,19 @@ t.test("a block lets its activations go, and backward too", function()
     end
     collectgarbage()
     local before = rille.memory.allocated()
-    local y = x
-    for _ = 1, 4 do y = wrap(f, y) end
-    collectgarbage()
-    local held = rille.memory.allocated() - before
-    y:sum():backward()
-    x.grad, y = nil, nil
+    local function forward()
+      local y = x
+      for _ = 1, 4 do y = wrap(f, y) end
+      collectgarbage()
+      return y, rille.memory.allocated() - before
+    end
+    local function backward()
+      local y, held = forward()
+      y:sum():backward()
+      return held
+    end
+    local held = backward()
+    x.grad = nil
     collectgarbage()
     return held / MiB, (rille.memory.allocated() - before) / MiB
   end

@@ -1,6 +1,7 @@
 -- A tiny GPT in f64 on the first 90 % of Tiny Shakespeare with weights from a formula: the losses
 -- of its first steps must be PyTorch's (made with PyTorch 2.15, CPU). Skips where the text is
 -- absent.
+local rille = require "rille"
 local t = require "support.test"
 local golden = require "support.golden_gpt"
 
@@ -32,4 +33,16 @@ end)
 
 t.test("two micro-batches give the same", function()
   t.near(golden.train(text_path(), 10, 2), wanted, 1e-10)
+end)
+
+t.test("with every block a checkpoint block the losses are the same, to the bit", function()
+  local threads = rille.threads()
+  local _ <close> = setmetatable({}, { __close = function() rille.threads(threads) end })
+  for _, count in ipairs { 1, 2 } do
+    rille.threads(count)
+    local losses, norms = golden.train(text_path(), 20, 1)
+    local same, same_norms = golden.train(text_path(), 20, 1, true)
+    t.eq(same, losses)
+    t.eq(same_norms, norms)
+  end
 end)

@@ -67,11 +67,13 @@ local function batch_at(ids, step)
   return rille.stack(xs, 1), rille.stack(ys, 1)
 end
 
--- Losses and norms of the first steps on the text of a file, with `parts` micro-batches a step.
-local function train(path, steps, parts)
+-- Losses and norms of the first steps on the text of a file, with `parts` micro-batches a step, and
+-- the model's blocks as checkpoint blocks where that is wanted.
+local function train(path, steps, parts, checkpointed)
   local ids = rille.data.text(path):split(0.9).ids
   local model = GPT(65):to "f64"
   fill(model)
+  for _, block in ipairs(checkpointed and model.blocks or {}) do nn.Checkpoint(block) end
   local groups = model:parameter_groups { decay = 0.1 }
   local opt = optim.AdamW(groups, { lr = 1e-3, betas = { 0.9, 0.95 } })
   local losses, norms = {}, {}

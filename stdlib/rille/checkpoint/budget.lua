@@ -1,6 +1,6 @@
--- policy = "budget": which results of a block's kernels are worth the memory. The first call of each
--- block warms up, the second measures what each kernel takes; then a knapsack picks the results that
--- save the most time of the second run within the bytes that there are.
+-- policy = "budget": which results of a block's kernels are worth the memory. The first call of
+-- each block warms up, the second measures each kernel; then a knapsack picks the results that save
+-- the most time of the second run within the bytes that there are.
 local native = require "rille.native"
 local fail = require "rille.fail"
 
@@ -9,7 +9,7 @@ local budget = {}
 local units = 1000                                       -- the capacity is counted in so many parts
 
 -- Which of `items`, each with `bytes` and `seconds`, to take for the most seconds within `capacity`
--- bytes: a list of booleans. Exact but for rounding bytes up to the thousandth part of the capacity.
+-- bytes: a list of booleans. Exact but for rounding bytes up to a thousandth of the capacity.
 function budget.pick(items, capacity)
   local picked, best, taken = {}, {}, {}
   for i = 1, #items do picked[i] = false end
@@ -98,7 +98,8 @@ function budget.new(o)
     local key = key_of(f, tensors)
     local entry = entries[key]
     if not entry then
-      entry = { calls = 0, name = type(f) == "function" and key:match "^@?(%S*)" or tostring(f):match "^[^\n(]*" }
+      local name = type(f) == "function" and key:match "^@?(%S*)" or tostring(f):match "^[^\n(]*"
+      entry = { calls = 0, name = name }
       entries[key] = entry
       order[#order + 1] = entry
     end

@@ -58,7 +58,9 @@ local parts = { save = true, recompute = true, offload = true }
 local function named_ops(policy)
   if #policy > 0 then return { save = policy } end
   for name in pairs(policy) do
-    if not parts[name] then fail.unknown(op, "part of policy", name, { "save", "recompute", "offload" }) end
+    if not parts[name] then
+      fail.unknown(op, "part of policy", name, { "save", "recompute", "offload" })
+    end
   end
   return policy
 end

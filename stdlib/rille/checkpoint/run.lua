@@ -1,5 +1,5 @@
--- Both runs of a checkpoint block. The first is an ordinary call inside of a scope; the second has a
--- coroutine of its own, which the engine suspends once backward has all that it wants
+-- Both runs of a checkpoint block. The first is an ordinary call inside of a scope; the second has
+-- a coroutine of its own, which the engine suspends once backward has all that it wants
 -- (interpreter/lua/second_run.h).
 local native = require "rille.native"
 local fail = require "rille.fail"
