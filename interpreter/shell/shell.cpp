@@ -60,7 +60,7 @@ constexpr Command kCommands[] = {
      "of\n"
      "parameters, gradients, optimizer state, buffers, data (a batch, and what setup has read),\n"
      "activations (what forward leaves for backward), the peak of a step, operations a step\n"
-     "(additions and multiplications), and how many more than without checkpointed blocks. The\n"
+     "(additions and multiplications), and how many more than without checkpoint blocks. The\n"
      "setting of rille run is marked. Evaluation and saves are not counted.\n"
      "\n"
      "  --memory SIZE              such as 8GiB: names the setting that fits with the fewest\n"

@@ -60,7 +60,7 @@ Tensor SavedValue::unpack(const Tensor& packed) const {
   return given;
 }
 
-Tensor bare(const Tensor& t) { return t.is_meta() ? t.shell() : t.alias(); }
+Tensor bare(const Tensor& t) { return t.storage() ? t.alias() : t.shell(); }
 
 Tensor with_history(Tensor t, const Edge& edge) {
   if (!edge || !Context::current().grad()) return t;

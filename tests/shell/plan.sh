@@ -26,6 +26,22 @@ done
 plan --json tiny.lua --width 8 --nproc 4 | head -n 1 >row
 grep -qF '"bucket_bytes":36' row || fail "no copy of the gradients" row
 
+# ---- checkpoint blocks
+cp "$SOURCE/benchmarks/models.lua" .
+cp "$SOURCE/tests/support/planned_recipe.lua" planned.lua
+says 0 'not with checkpoint blocks: .*finds no blocks' plan tiny.lua
+[ "$(grep -c 'finds no blocks' said)" = 1 ] || fail "it is told more than once" said
+says 1 'finds no blocks' plan tiny.lua --checkpoint-blocks cheap
+says 0 '^off  *full .* \*$' plan planned.lua --kind gpt --amp off --checkpoint-blocks
+[ "$(grep -c '^off  *off .*-$' said)" = 1 ] || fail "not beside what it is without" said
+says 0 '^off  *cheap .* +0.0 %$' plan planned.lua --kind gpt --amp off
+says 0 '^off  *full .* +3[0-9].[0-9] %$' plan planned.lua --kind gpt --amp off
+says 0 '^bf16  *0.5 .* \*$' plan --checkpoint-blocks 0.5 planned.lua --kind gpt --amp bf16
+says 1 "unknown policy 'fulll' (did you mean 'full'?)" \
+  plan planned.lua --kind gpt --checkpoint-blocks fulll
+says 0 'with the fewest operations: --amp off --checkpoint-blocks cheap' \
+  plan --memory 75MiB planned.lua --kind gpt
+
 # ---- advice
 says 0 'fits into 8.00 GiB with the fewest operations: --amp off' plan --memory 8GiB tiny.lua
 says 0 'fits into .*: --amp bf16' plan tiny.lua --memory=8GiB --set amp=bf16
@@ -103,16 +119,17 @@ wait $id || status=$?
 grep -q 'endless.lua:9: stopped by SIGINT' said || fail "not told of the signal" said
 
 # ---- within a tenth of the fourth step of a run
-cp "$SOURCE/benchmarks/models.lua" .
-cp "$SOURCE/tests/support/planned_recipe.lua" planned.lua
-for kind in mlp gpt resnet; do
-  for amp in off bf16; do
-    told=$(plan --json planned.lua --kind $kind --amp $amp |
-      sed -n 's/.*"blocks":"off".*"peak_bytes":\([0-9]*\).*/\1/p')
-    "$RILLE" planned.lua --kind $kind --amp $amp --out run --force >said 2>&1
-    measured=$(sed -n 's/^measured //p' said)
-    [ -n "$told" ] && [ -n "$measured" ] || fail "no figures of $kind $amp" said
-    off=$(((told - measured) * 100 / measured))
-    [ "${off#-}" -le 10 ] || fail "$kind $amp: $told planned, $measured measured"
-  done
+for setting in 'mlp off' 'mlp bf16' 'gpt off' 'gpt bf16' 'gpt off cheap' 'gpt bf16 full' \
+  'gpt off alternate_mm' 'resnet off' 'resnet bf16' 'resnet off full'; do
+  # shellcheck disable=SC2086
+  set -- $setting
+  blocks=${3:-off}
+  told=$(plan --json planned.lua --kind "$1" --amp "$2" --checkpoint-blocks "$blocks" |
+    sed -n "s/.*\"blocks\":\"$blocks\".*\"peak_bytes\":\([0-9]*\).*/\1/p")
+  "$RILLE" planned.lua --kind "$1" --amp "$2" --checkpoint-blocks "$blocks" --out run --force \
+    >said 2>&1
+  measured=$(sed -n 's/^measured //p' said)
+  [ -n "$told" ] && [ -n "$measured" ] || fail "no figures of $setting" said
+  off=$(((told - measured) * 100 / measured))
+  [ "${off#-}" -le 10 ] || fail "$setting: $told planned, $measured measured"
 done

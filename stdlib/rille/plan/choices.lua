@@ -1,15 +1,10 @@
--- The settings that a plan goes through: precisions, and policies of checkpointed blocks.
+-- The settings that a plan goes through: precisions, and policies of checkpoint blocks.
 local settings = require "rille.recipe.settings"
 
 local choices = {}
 
 local precisions = { "off", "bf16", "f16" }
 local policies = { "cheap", "alternate_mm", "full" }
-
--- Whether this Rille can checkpoint blocks.
-local function can_checkpoint()
-  return (pcall(require, "rille.recipe.blocks"))
-end
 
 local function add_once(list, value)
   for _, there in ipairs(list) do
@@ -18,28 +13,30 @@ local function add_once(list, value)
   list[#list + 1] = value
 end
 
--- The policies to go through, blocks off the first; `given` is the flag's.
-local function policies_available(given, default)
-  if given ~= nil and given ~= false then return { false, given } end
-  local list = { false }
-  if not can_checkpoint() then return list end
-  for _, name in ipairs(policies) do list[#list + 1] = name end
+-- What a field or a flag says of blocks, each in one way: false where they are off.
+local function policy_of(value)
+  if value == nil or value == "off" or value == "false" then return false end
+  if value == true or value == "true" then return "full" end
+  return value
+end
+
+-- The policies to go through, blocks off the first.
+local function policies_for(given, default)
+  if given then return default and { false, default } or { false } end
+  local list = { false, table.unpack(policies) }
   add_once(list, default)
   return list
 end
 
--- A list of { amp, blocks, default }: the one of rille run is the default. `blocks` is false where
--- they are off.
+-- A list of { amp, blocks, default }: the one of rille run is the default.
 function choices.of(recipe, values)
   local fields = settings.apply(recipe, values)
-  local amp, blocks = fields.amp or "off", fields.checkpoint_blocks or false
-  local given = rawget(values, "checkpoint_blocks")
-  if given ~= nil then blocks = given == "off" and false or given end
+  local amp, blocks = fields.amp or "off", policy_of(fields.checkpoint_blocks)
   local list = {}
   local wanted = values.amp and { values.amp } or { table.unpack(precisions) }
   add_once(wanted, amp)
   for _, precision in ipairs(wanted) do
-    for _, policy in ipairs(policies_available(given ~= nil and blocks or nil, blocks)) do
+    for _, policy in ipairs(policies_for(values.checkpoint_blocks ~= nil, blocks)) do
       list[#list + 1] = {
         amp = precision, blocks = policy, default = precision == amp and policy == blocks,
       }

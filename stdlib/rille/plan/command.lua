@@ -57,9 +57,9 @@ local function collect(hush, recipe, values, nproc)
       rows[#rows + 1] = with_processes(row, nproc)
     elseif choice.default then
       error(err, 0)
-    elseif not refused[choice.blocks] then
-      refused[choice.blocks] = true
-      refused[#refused + 1] = { blocks = choice.blocks, why = err.message or tostring(err) }
+    elseif not refused[err.message] then
+      refused[err.message] = true
+      refused[#refused + 1] = err.message
     end
   end
   return rows, refused

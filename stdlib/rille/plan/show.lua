@@ -24,7 +24,7 @@ local function count_text(n)
 end
 
 local function blocks_text(blocks)
-  if type(blocks) == "number" then return sizes.text(blocks) end
+  if type(blocks) == "table" then return native.shown(tostring(blocks.policy or "full")) end
   return blocks and native.shown(tostring(blocks)) or "off"
 end
 
@@ -75,7 +75,7 @@ end
 -- How rille run is told of a setting.
 local function flags_of(row)
   local text = "--amp " .. row.amp
-  if row.blocks then text = text .. " --checkpoint-blocks " .. tostring(row.blocks) end
+  if row.blocks then text = text .. " --checkpoint-blocks " .. blocks_text(row.blocks) end
   return native.shown(text)
 end
 
@@ -89,7 +89,7 @@ function show.verdict(plan)
     sizes.text(plan.best.peak))
 end
 
--- `plan` holds recipe (a name), script, rows, refused (policies and why), nproc; memory, best and
+-- `plan` holds recipe (a name), script, rows, refused (why not some policies), nproc; memory, best and
 -- smallest where memory was given.
 function show.text(plan)
   local first = plan.rows[1]
@@ -100,7 +100,7 @@ function show.text(plan)
   print_table(lines)
   print "* as rille run does it; FLOPs are additions and multiplications of a step"
   for _, refused in ipairs(plan.refused) do
-    print(("checkpointed blocks, %s: %s"):format(blocks_text(refused.blocks), refused.why))
+    print(("not with checkpoint blocks: %s"):format(native.shown(refused)))
   end
   if plan.memory then print(show.verdict(plan)) end
 end
@@ -111,7 +111,7 @@ function show.json(plan)
     if plan.memory then fits, best = row.peak <= plan.memory, row == plan.best end
     print(native.json_encode {
       recipe = plan.recipe, script = plan.script, nproc = plan.nproc, precision = row.amp,
-      blocks = row.blocks or "off", default = row.default, parameters = row.numbers,
+      blocks = blocks_text(row.blocks), default = row.default, parameters = row.numbers,
       parameter_bytes = row.parameters, gradient_bytes = row.gradients,
       optimizer_bytes = row.optimizer, bucket_bytes = row.buckets, buffer_bytes = row.buffers,
       data_bytes = row.data, activation_bytes = row.activations, peak_bytes = row.peak,
