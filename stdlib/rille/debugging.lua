@@ -13,12 +13,15 @@ local known = {
   { "eps", 1e-6 }, { "atol", 1e-5 }, { "rtol", 1e-3 }, { "nondet_tol", 0.0 }, { "fast", false },
 }
 
--- The inputs as a list; those that require a gradient are checked.
+-- The inputs as a plain list, whose ends # and ipairs agree on; those that require a gradient are
+-- checked.
 local function inputs_of(op, inputs)
   check(op, "inputs", inputs, { type = "rille.Tensor|table" })
   if native.is_tensor(inputs) then inputs = { inputs } end
-  local checked = 0
-  for i, t in ipairs(inputs) do
+  local list, checked = {}, 0
+  for i = 1, #inputs do
+    local t = inputs[i]
+    list[i] = t
     if not native.is_tensor(t) then fail.type(op, "inputs[" .. i .. "]", "a tensor", t) end
     if t.requires_grad then
       checked = checked + 1
@@ -32,7 +35,7 @@ local function inputs_of(op, inputs)
     end
   end
   if checked == 0 then fail.argument(op, "no input requires a gradient") end
-  return inputs
+  return list
 end
 
 -- Zeros in the shape of t, but `value` at element k (row-major).

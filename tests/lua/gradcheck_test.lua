@@ -60,3 +60,16 @@ t.test("fast compares one projection", function()
   debugging.gradcheck(f, { x, y }, { fast = true })
   t.eq(rille.get_rng_state(), before)
 end)
+
+t.test("a list with an __index ends with its length", function()
+  local x = leaf { 0.5, 2.0 }
+  local inputs = setmetatable({}, {
+    __len = function() return 1 end,
+    __index = function(_, i)
+      assert(i == 1, "read past the end")
+      return x
+    end,
+  })
+  t.eq(debugging.gradcheck(function(a) return a * a end, inputs), true)
+  t.eq(debugging.gradgradcheck(function(a) return a * a * a end, inputs), true)
+end)

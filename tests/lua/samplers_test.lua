@@ -85,6 +85,34 @@ t.test("batches of a sampler", function()
   t.eq(#data.Batch(data.Sequential(7), 3), 3)
 end)
 
+-- A list of n numbers, all 1, whose __index has a number for any position.
+local function endless(n)
+  return setmetatable({}, {
+    __len = function() return n end,
+    __index = function(_, i)
+      assert(math.type(i) ~= "integer" or i <= n, "read past the end")
+      return math.type(i) == "integer" and 1 or nil
+    end,
+  })
+end
+
+t.test("a list with an __index ends with its length", function()
+  local items = { 10, 20, 30 }
+  t.eq(collect(data.Subset(endless(3), { shuffle = false })), { 1, 1, 1 })
+  t.eq(#data.Weighted(endless(3)), 3)
+  t.eq(sorted(collect(data.Weighted(endless(3), 2, { replacement = false, seed = 1 }), 1)),
+    sorted(collect(data.Weighted({ 1, 1, 1 }, 2, { replacement = false, seed = 1 }), 1)))
+  t.eq(#data.LengthBucket(endless(3), { batch = 2, shuffle = false }), 2)
+  t.eq(data.subset(items, endless(3))[3], 10)
+  t.eq(#data.split(items, endless(1)), 3)
+end)
+
+t.test("a list with a hole is refused", function()
+  t.error_like(function() data.Subset { 1, nil, 3 } end, {
+    code = "E_TYPE", message = "'positions[2]' must be a number, got nil",
+  })
+end)
+
 t.test("weighted draws follow the weights", function()
   local counts = { 0, 0, 0 }
   for _, position in ipairs(collect(data.Weighted({ 1, 0, 3 }, 8000, { seed = 2 }))) do

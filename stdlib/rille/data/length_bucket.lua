@@ -31,7 +31,7 @@ function LengthBucket.new(lengths, options)
     fail.option("LengthBucket", "takes either 'batch' or 'tokens'")
   end
   if native.is_tensor(lengths) then lengths = lengths:tolist() end
-  samplers.check_numbers("LengthBucket", "lengths", lengths)
+  lengths = samplers.check_numbers("LengthBucket", "lengths", lengths)
   if o.rank >= o.world_size then
     fail.raise {
       kind = "argument", code = "E_RANK", op = "LengthBucket",

@@ -14,11 +14,17 @@ local function size_of(op, set)
   return check(op, "set", set, { type = "integer", min = 0 })
 end
 
+-- Returns the list. Where it has a metatable, returns a plain copy of its #list items: an __index
+-- that always gives a number has no end for ipairs.
 local function check_numbers(op, name, list)
   check(op, name, list, { type = "table" })
-  for i, value in ipairs(list) do
+  local plain = getmetatable(list) ~= nil and {}
+  for i = 1, #list do
+    local value = list[i]
     if type(value) ~= "number" then fail.type(op, ("%s[%d]"):format(name, i), "a number", value) end
+    if plain then plain[i] = value end
   end
+  return plain or list
 end
 
 local function over(list, first, step)
@@ -118,7 +124,7 @@ function Subset.new(positions, options)
     { "shuffle", true, doc = "in random order" },
     { "seed", type = "integer", doc = "of its order; the run's without" },
   })
-  check_numbers("Subset", "positions", positions)
+  positions = check_numbers("Subset", "positions", positions)
   return make(Subset, {
     positions = positions, count = #positions, shuffle = o.shuffle,
     seed = o.seed or native.initial_seed(),
@@ -143,7 +149,7 @@ function Weighted.new(weights, count, options)
     { "seed", type = "integer", doc = "of its order; the run's without" },
   })
   if native.is_tensor(weights) then weights = weights:tolist() end
-  check_numbers("Weighted", "weights", weights)
+  weights = check_numbers("Weighted", "weights", weights)
   if count ~= nil then count = check("Weighted", "count", count, { type = "integer", min = 0 }) end
   local sums, total = {}, 0
   for i, weight in ipairs(weights) do

@@ -19,7 +19,7 @@ function Subset.new(set, positions)
     check("subset", "positions.first", positions.first, { type = "integer", min = 1 })
     check("subset", "positions.last", positions.last, { type = "integer", max = #set })
   else
-    samplers.check_numbers("subset", "positions", positions)
+    positions = samplers.check_numbers("subset", "positions", positions)
   end
   local self = { set = set, positions = positions, first = positions.first }
   self.count = self.first and positions.last - positions.first + 1 or #positions
@@ -80,7 +80,7 @@ function Subset.split(set, fractions, options)
     { "shuffle", false, doc = "random items" }, { "seed", 0, type = "integer", doc = "of them" },
   })
   check_set("split", "set", set)
-  samplers.check_numbers("split", "fractions", fractions)
+  fractions = samplers.check_numbers("split", "fractions", fractions)
   for i, fraction in ipairs(fractions) do
     check("split", ("fractions[%d]"):format(i), fraction, { min = 0 })
   end
