@@ -89,8 +89,8 @@ function show.verdict(plan)
     sizes.text(plan.best.peak))
 end
 
--- `plan` holds recipe (a name), script, rows, refused (why not some policies), nproc; memory, best and
--- smallest where memory was given.
+-- `plan` holds recipe (a name), script, rows, refused (why not some policies), nproc; and where
+-- memory was given memory, best and smallest.
 function show.text(plan)
   local first = plan.rows[1]
   print(("%s: %s parameters%s"):format(native.shown(plan.recipe), grouped(first.numbers),
