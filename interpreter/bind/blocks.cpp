@@ -46,7 +46,6 @@ class Again {
       random_ = lua::random_state(c.interpreter());
   }
   std::vector<Tensor> operator()(std::span<const Tensor> inputs) const {
-    const lua::Inside inside(function_->gate());
     Interpreter& in = function_->gate().interpreter();
     const lua::SecondRunScope scope(in);
     const LuaRandom random(in, random_);
@@ -55,7 +54,7 @@ class Again {
     std::vector<Tensor> outs;
     for (const Value& v : (*function_)({list}))
       if (const Tensor* t = v.get<Tensor>()) outs.push_back(*t);
-    lua::collect_boxes(in);
+    if (in.running) lua::collect_boxes(in);  // else a host goes backward
     return outs;
   }
 
@@ -63,6 +62,18 @@ class Again {
   CallbackRef function_;
   std::optional<lua::RandomState> random_;
 };
+
+// A host may go backward through a script's block on any thread, with a context of its own.
+autograd::Within within(const CallbackRef& function) {
+  return [function](const std::function<void()>& work) {
+    const lua::Inside inside(function->gate());
+    struct Entered {
+      Context* before;
+      ~Entered() { Context::enter(before); }
+    } const entered{Context::enter(&function->gate().interpreter().context)};
+    work();
+  };
+}
 
 Determinism determinism_of(const std::string& word) {
   return word == "none"     ? Determinism::none
@@ -92,7 +103,9 @@ void begin(Call& c) {
     const std::vector<Tensor> inputs = c.tensors(2, "inputs");
     const std::shared_ptr<SelectionPolicy> policy = policy_option(c, 3);
     BlockOptions options = options_at(c, 3, policy.get());
-    const Again again(c, c.function(1, "again"), options.preserve_rng);
+    const CallbackRef function = c.function(1, "again");
+    options.within = within(function);
+    const Again again(c, function, options.preserve_rng);
     const auto block = std::make_shared<Block>(
         inputs, [again](const std::vector<Tensor>& given) { again(given); }, std::move(options));
     if (policy) policy->belongs_to(*block);
@@ -106,7 +119,8 @@ void reentrant(Call& c) {
   named("checkpoint", [&] {
     const CallbackRef first = c.function(1, "first");
     const bool preserve_rng = c.boolean(4, "preserve_rng");
-    const Again again(c, c.function(2, "again"), preserve_rng);
+    const CallbackRef function = c.function(2, "again");
+    const Again again(c, function, preserve_rng);
 
     const auto now = [&first] {
       std::vector<Tensor> outs;
@@ -114,8 +128,8 @@ void reentrant(Call& c) {
         if (const Tensor* t = v.get<Tensor>()) outs.push_back(*t);
       return outs;
     };
-    for (const Tensor& t :
-         autograd::checkpoint_reentrant(now, again, c.tensors(3, "inputs"), preserve_rng))
+    for (const Tensor& t : autograd::checkpoint_reentrant(now, again, c.tensors(3, "inputs"),
+                                                          preserve_rng, within(function)))
       c.give(t);
   });
 }

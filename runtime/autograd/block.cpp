@@ -143,18 +143,11 @@ void Block::run_again() {
         .op(kName);
   second_.reset();
   const auto run = std::make_shared<SecondRun>(*this, wanted());
-  {
-    std::vector<Tensor> inputs = inputs_again(*run);
-    const Running running(running_, *run);
-    const Rewound memory(journal_);
-    check_inputs(inputs);
-    InWorld world(world_, {run}, options_.preserve_rng);
-    run->enter(world);
-    const auto begin = std::chrono::steady_clock::now();
-    call_again(*run, std::move(inputs));
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    figures_->second_run = took.count();
-  }
+  const auto work = [&] { second_run(*run, run); };
+  if (options_.within)
+    options_.within(work);
+  else
+    work();
   second_ = run;
   second_for_ = BackwardPass::number();
   if (BackwardPass* pass = BackwardPass::current())
@@ -162,6 +155,19 @@ void Block::run_again() {
       const auto block = weak.lock();
       if (block && block->second_for_ == number) block->second_.reset();
     });
+}
+
+void Block::second_run(SecondRun& run, std::shared_ptr<SavedHook> hook) {
+  std::vector<Tensor> inputs = inputs_again(run);
+  const Running running(running_, run);
+  const Rewound memory(journal_);
+  check_inputs(inputs);
+  InWorld world(world_, {std::move(hook)}, options_.preserve_rng);
+  run.enter(world);
+  const auto begin = std::chrono::steady_clock::now();
+  call_again(run, std::move(inputs));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  figures_->second_run = took.count();
 }
 
 // Values that an outer block has may need its second run first.

@@ -30,12 +30,17 @@ class SecondRun;
 /// that are saved; or their elements, too.
 enum class Determinism : uint8_t { none, kinds, values };
 
+/// Runs the work where the function belongs: a script's in its interpreter's context, whichever
+/// thread goes backward.
+using Within = std::function<void(const std::function<void()>& work)>;
+
 struct BlockOptions {
   Determinism determinism = Determinism::kinds;
   bool preserve_rng = true;
   bool early_stop = true;  // the second run ends with the last value that is wanted
   /// Asks the function to return early; without it SecondRunDone is thrown in the op.
   std::function<void()> leave = {};
+  Within within = {};                         // of the second run
   std::shared_ptr<Selection> selection = {};  // this block's own; null: no results are kept
   std::shared_ptr<SpillFile> spill = {};      // where inputs go; null: they stay in memory
 };
@@ -101,6 +106,7 @@ class Block final : public SavedHook, public std::enable_shared_from_this<Block>
   Tensor input_again(const Input& input, SecondRun& run) const;
 
   void run_again();
+  void second_run(SecondRun& run, std::shared_ptr<SavedHook> hook);
   std::vector<Tensor> inputs_again(SecondRun& run);
   void check_inputs(std::span<const Tensor> inputs) const;
   void count_on_tape(const Tensor& t);

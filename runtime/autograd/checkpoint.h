@@ -21,6 +21,6 @@ std::vector<Tensor> checkpoint(const BlockFunction& fn, std::span<const Tensor> 
 /// E_CKPT_REENTRANT_GRAD for chosen inputs and for create_graph.
 std::vector<Tensor> checkpoint_reentrant(const std::function<std::vector<Tensor>()>& first,
                                          BlockFunction again, std::span<const Tensor> inputs,
-                                         bool preserve_rng = true);
+                                         bool preserve_rng = true, Within within = {});
 
 }  // namespace rille::autograd

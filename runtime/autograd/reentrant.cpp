@@ -11,8 +11,9 @@ namespace {
 class ReentrantNode final : public Node {
  public:
   ReentrantNode(BlockFunction fn, std::span<const Tensor> inputs, World world, Journal journal,
-                bool preserve_rng)
+                bool preserve_rng, Within within)
       : fn_(std::move(fn)),
+        within_(std::move(within)),
         world_(std::move(world)),
         journal_(std::move(journal)),
         preserve_rng_(preserve_rng) {
@@ -37,27 +38,17 @@ class ReentrantNode final : public Node {
   void backward(Gradients& dys, Gradients& dxs) override {
     check_pass();
     const std::vector<Tensor> inputs = leaves();
+    std::vector<Tensor> outs;
+    const auto work = [&] { outs = second_run(inputs); };
+    if (within_)
+      within_(work);
+    else
+      work();
     std::vector<Tensor> roots, seeds;
-    {
-      const Rewound memory(journal_);
-      check_versions();
-      InWorld world(world_, {}, preserve_rng_);
-      const FlagScope recorded(kGrad, true);
-      const std::vector<Tensor> outs = fn_(inputs);
-      if (outs.size() != outputs)
-        throw fail(Kind::state, "E_CKPT_COUNT", "the second run gave {} tensor{}, the first {}",
-                   outs.size(), outs.size() == 1 ? "" : "s", outputs)
-            .op("checkpoint");
-      for (size_t i = 0; i < outs.size(); ++i) {
-        if (outs[i].shape() != shells_[i].shape() || outs[i].dtype() != shells_[i].dtype())
-          throw fail(Kind::state, "E_CKPT_META",
-                     "result {} is {} in the second run, {} in the first", i + 1, describe(outs[i]),
-                     describe(shells_[i]))
-              .op("checkpoint");
-        if (!dys[i] || !requires_grad(outs[i])) continue;
-        roots.push_back(outs[i]);
-        seeds.push_back(dys[i]);
-      }
+    for (size_t i = 0; i < outs.size(); ++i) {
+      if (!dys[i] || !requires_grad(outs[i])) continue;
+      roots.push_back(outs[i]);
+      seeds.push_back(dys[i]);
     }
     if (!roots.empty()) autograd::backward(roots, seeds);
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -65,6 +56,24 @@ class ReentrantNode final : public Node {
   }
 
  private:
+  std::vector<Tensor> second_run(const std::vector<Tensor>& inputs) {
+    const Rewound memory(journal_);
+    check_versions();
+    InWorld world(world_, {}, preserve_rng_);
+    const FlagScope recorded(kGrad, true);
+    std::vector<Tensor> outs = fn_(inputs);
+    if (outs.size() != outputs)
+      throw fail(Kind::state, "E_CKPT_COUNT", "the second run gave {} tensor{}, the first {}",
+                 outs.size(), outs.size() == 1 ? "" : "s", outputs)
+          .op("checkpoint");
+    for (size_t i = 0; i < outs.size(); ++i)
+      if (outs[i].shape() != shells_[i].shape() || outs[i].dtype() != shells_[i].dtype())
+        throw fail(Kind::state, "E_CKPT_META", "result {} is {} in the second run, {} in the first",
+                   i + 1, describe(outs[i]), describe(shells_[i]))
+            .op("checkpoint");
+    return outs;
+  }
+
   void check_pass() const {
     if (freed_)
       throw fail(Kind::state, "E_GRAPH_FREED", "the graph was freed by an earlier backward")
@@ -98,6 +107,7 @@ class ReentrantNode final : public Node {
   }
 
   BlockFunction fn_;
+  const Within within_;
   World world_;
   Journal journal_;
   const bool preserve_rng_;
@@ -125,7 +135,7 @@ class Witness final : public SavedHook {
 
 std::vector<Tensor> checkpoint_reentrant(const std::function<std::vector<Tensor>()>& first,
                                          BlockFunction again, std::span<const Tensor> inputs,
-                                         bool preserve_rng) {
+                                         bool preserve_rng, Within within) {
   Context& c = Context::current();
   if (!c.grad()) return first();
   if (std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return requires_grad(t); }))
@@ -141,7 +151,7 @@ std::vector<Tensor> checkpoint_reentrant(const std::function<std::vector<Tensor>
     outs = first();
   }
   auto* made = new ReentrantNode(std::move(again), inputs, std::move(witness->world),
-                                 std::move(witness->journal), preserve_rng);
+                                 std::move(witness->journal), preserve_rng, std::move(within));
   const NodeRef node(made);
   made->set_outputs(outs);
   for (size_t i = 0; i < outs.size(); ++i) {

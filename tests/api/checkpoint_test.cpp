@@ -124,6 +124,37 @@ TEST_CASE("errors of blocks", "[checkpoint]") {
   CHECK_THROWS(rille::checkpoint(std::function<Tensor(const Tensor&)>(), x));
 }
 
+TEST_CASE("a host goes backward through a script's block", "[checkpoint]") {
+  Tensor x = leaf(), loss, late;
+  {
+    rille::Interpreter lua{{}};
+    lua.set("x", x);
+    lua.run_string(R"(
+      local rille = require "rille"
+      local function block(h)
+        local y = h:sin():exp()
+        local z = y + 1
+        return z
+      end
+      loss = rille.checkpoint(block, x):sum()
+      late = rille.checkpoint(block, x):sum()
+    )")
+        .value();
+    loss = lua.get<Tensor>("loss");
+    late = lua.get<Tensor>("late");
+    loss.backward();
+  }
+  const Tensor z = leaf();
+  rille::sum(rille::exp(rille::sin(z))).backward();
+  CHECK(values(x.grad()) == values(z.grad()));
+  try {
+    late.backward();
+    FAIL("the script's function is gone");
+  } catch (const rille::Error& e) {
+    CHECK(e.code == "E_CLOSED");
+  }
+}
+
 namespace {
 
 struct Counted {
