@@ -19,6 +19,8 @@ return {
   { name = "gpt", id = "W4/5", apart = { "small", "big", "small_bf16", "big_bf16" }, cases = {
     { "small", 0.80 }, { "big", 0.90 }, { "memory", { mb = 700 } }, { "small_bf16", 0.45 },
     { "big_bf16", 0.70 } } },
+  { name = "blocks", id = "W5", apart = { "step", "step_bf16" }, cases = {
+    { "step", 0.80 }, { "memory", { mb = 350 } }, { "step_bf16", 0.80 } } },
   { name = "resnet", id = "W6", apart = { "step", "step_bf16" }, cases = {
     { "step", 1.0 }, { "step_bf16", 0.95 } } },
   { name = "pointwise", id = "W7", tuned = true, cases = {
