@@ -118,18 +118,6 @@ wait $id || status=$?
 [ $status = 130 ] || fail "status $status after SIGINT" said
 grep -q 'endless.lua:9: stopped by SIGINT' said || fail "not told of the signal" said
 
-# ---- within a tenth of the fourth step of a run
-for setting in 'mlp off' 'mlp bf16' 'gpt off' 'gpt bf16' 'gpt off cheap' 'gpt bf16 full' \
-  'gpt off alternate_mm' 'resnet off' 'resnet bf16' 'resnet off full'; do
-  # shellcheck disable=SC2086
-  set -- $setting
-  blocks=${3:-off}
-  told=$(plan --json planned.lua --kind "$1" --amp "$2" --checkpoint-blocks "$blocks" |
-    sed -n "s/.*\"blocks\":\"$blocks\".*\"peak_bytes\":\([0-9]*\).*/\1/p")
-  "$RILLE" planned.lua --kind "$1" --amp "$2" --checkpoint-blocks "$blocks" --out run --force \
-    >said 2>&1
-  measured=$(sed -n 's/^measured //p' said)
-  [ -n "$told" ] && [ -n "$measured" ] || fail "no figures of $setting" said
-  off=$(((told - measured) * 100 / measured))
-  [ "${off#-}" -le 10 ] || fail "$setting: $told planned, $measured measured"
-done
+# ---- within a tenth of the fourth step of a run (tests/nightly/planned_peaks.sh: more models)
+. "$SOURCE/tests/support/planned.sh"
+planned_within_a_tenth 'mlp off'

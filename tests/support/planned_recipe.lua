@@ -1,5 +1,5 @@
 -- Recipes of three kinds of models whose fourth step tells the peak of its memory: what
--- tests/shell/plan.sh compares a plan with. models.lua of benchmarks/ lies beside it.
+-- tests/support/planned.sh compares a plan with. models.lua of benchmarks/ lies beside it.
 local rille = require "rille"
 local models = require "models"
 local nn, optim = rille.nn, rille.optim
