@@ -1,5 +1,5 @@
--- The training step of the big GPT (W5) with each of its blocks a checkpoint block, in f32 and under
--- bf16 autocast. `memory` is the peak of the process that ran the step in f32.
+-- The training step of the big GPT (W5) with each of its blocks a checkpoint block, in f32 and
+-- under bf16 autocast. `memory` is the peak of the process that ran the step in f32.
 local rille = require "rille"
 local measure = require "measure"
 local models = require "models"
