@@ -105,10 +105,4 @@ says 0 'ok: syntax, names, setup, a step' check s.lua
 
 # ---- a signal ends what does not end
 sed 's/self.model = /io.open("begun", "w"):close() while true do end &/' tiny.lua >endless.lua
-"$RILLE" check endless.lua >said 2>&1 &
-id=$!
-wait_for begun
-kill -INT $id
-status=0
-wait $id || status=$?
-[ $status = 130 ] || fail "status $status after SIGINT" said
+interrupted begun "$RILLE" check endless.lua

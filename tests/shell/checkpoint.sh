@@ -32,10 +32,4 @@ end, x)
 again = true
 y:sum():backward()
 LUA
-"$RILLE" run endless.lua >said 2>&1 &
-id=$!
-wait_for begun
-kill -INT $id
-status=0
-wait $id || status=$?
-[ $status = 130 ] || fail "status $status after SIGINT" said
+interrupted begun "$RILLE" run endless.lua

@@ -109,13 +109,7 @@ says 2 'text is missing' plan "$SOURCE/scripts/char_gpt.lua"
 
 # ---- a signal ends what does not end
 sed 's/self.model = /io.open("begun", "w"):close() while true do end &/' tiny.lua >endless.lua
-"$RILLE" plan endless.lua >said 2>&1 &
-id=$!
-wait_for begun
-kill -INT $id
-status=0
-wait $id || status=$?
-[ $status = 130 ] || fail "status $status after SIGINT" said
+interrupted begun "$RILLE" plan endless.lua
 grep -q 'endless.lua:9: stopped by SIGINT' said || fail "not told of the signal" said
 
 # ---- within a tenth of the fourth step of a run (tests/nightly/planned_peaks.sh: more models)

@@ -27,3 +27,17 @@ wait_for() {
     sleep 0.05
   done
 }
+
+# interrupted FILE COMMAND...: SIGINT, once the command has made FILE, ends it with status 130; what
+# it said is in `said`.
+interrupted() {
+  begun=$1
+  shift
+  "$@" >said 2>&1 &
+  id=$!
+  wait_for "$begun"
+  kill -INT $id
+  status=0
+  wait $id || status=$?
+  [ $status = 130 ] || fail "status $status after SIGINT" said
+}

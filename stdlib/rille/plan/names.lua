@@ -26,7 +26,7 @@ local function follow(tokens, i, value)
   return value, i
 end
 
--- Whether a value ends before this token, and is no part of a longer expression.
+-- Whether a value ends before this token and is not part of a longer expression.
 local function ends_value(token)
   if not token or is(token, ",") or is(token, ";") then return true end
   if token.kind == "keyword" then return token.text ~= "and" and token.text ~= "or" end
@@ -72,7 +72,7 @@ local function aliases_of(tokens, count)
   return known
 end
 
--- Whether the name at token i is read by itself: it is no member, field, label or attribute.
+-- Whether the name at token i is read by itself: not a member, field, label or attribute.
 local function is_read(tokens, i, inside)
   local before, after = tokens[i - 1], tokens[i + 1]
   if tokens[i].kind ~= "name" or is(before, ".") or is(before, ":") then return false end
